@@ -1,0 +1,136 @@
+/* The op contract: what an operation is, apart from any kernel.
+ *
+ * One row of ops.def and one folder kernels/<op>/ make an op: <op>.c (parsing, shapes,
+ * inputs, counts), <op>_ref.c (reference and check). case.c holds what all ops share
+ * and calls through this table. */
+#ifndef WF_KERNELS_OP_H
+#define WF_KERNELS_OP_H
+
+#include "core/verdict.h"
+#include "kernels/case.h"
+
+struct wf_reference; /* opaque, defined by each op's reference */
+
+struct wf_op {
+    const char *name;
+    const char *summary; /* one line for `wavefarm list` */
+    /* NULL-terminated: members a case may have, beside op, seed, inputs, name. */
+    const char *const *keys;
+
+    /* Reads and validates; *ret_state is the op's own struct, freed by free_state. */
+    enum wf_status (*parse)(const struct wf_json *json,
+                            const struct wf_dataset_resolver *datasets,
+                            void **ret_state,
+                            struct wf_error *err);
+    void (*free_state)(void *state);
+    /* Adds every member that differs from its default to `obj`. */
+    enum wf_status (*canonical)(const void *state, struct wf_json *obj, struct wf_error *err);
+    const char *(*dataset)(const void *state); /* sha256 or NULL */
+    enum wf_status (*label)(const void *state, struct wf_buf *out, struct wf_error *err);
+    size_t (*tensor_count)(const void *state);
+    const struct wf_tensor *(*tensor)(const void *state, size_t i);
+    enum wf_status (*param)(const void *state,
+                            const char *name,
+                            struct wf_value *ret,
+                            struct wf_error *err);
+    double (*flops)(const void *state);
+    double (*bytes)(const void *state);
+    enum wf_dtype (*math_type)(const void *state);
+    enum wf_status (*fill)(const struct wf_case *c,
+                           const void *state,
+                           size_t tensor,
+                           uint64_t seed,
+                           uint64_t first,
+                           uint64_t n,
+                           void *dst,
+                           struct wf_error *err);
+    const struct wf_reference_ops *reference;
+};
+
+/* Reads bytes of an output tensor of the run under test, in any order and size; the
+ * checker reads in panels so that it never holds a whole second copy. */
+struct wf_output_source {
+    enum wf_status (*read)(void *ctx,
+                           size_t tensor,
+                           uint64_t offset_bytes,
+                           uint64_t n_bytes,
+                           void *dst,
+                           struct wf_error *err);
+    void *ctx;
+};
+
+struct wf_reference_options {
+    uint64_t seed_offset; /* as given to wf_case_fill */
+    int threads;          /* 0: all online processors */
+    /* Work (multiply-adds of the double reference) above which sampling and product
+     * checks replace the full reference; 0: the op's default. The choice depends on the
+     * case and this number only, never on the machine. */
+    double budget_macs;
+    /* What the kernel declares about its accumulation, for the error model. */
+    int64_t split;                   /* partial sums added in accumulate_type; 1: none */
+    enum wf_dtype accumulate_type;   /* WF_F32 normally */
+};
+
+#define WF_MAX_CHECKS 6
+
+struct wf_check {
+    char name[32];            /* "full-double", "freivalds-blocked", "sampled-rows" */
+    bool passed;
+    uint64_t elements;        /* output elements that it covers */
+    double worst_ratio;       /* largest err / limit; > 1 fails; inf for non-finite */
+    double smallest_caught;   /* smallest error of one element that it must catch */
+    uint64_t seed;            /* of its own choices (sample rows, vectors); 0: none */
+    char note[160];           /* what it could have missed, in words */
+};
+
+struct wf_check_report {
+    enum wf_answer answer; /* PASS MISMATCH NONFINITE UNWRITTEN */
+    size_t check_count;
+    struct wf_check check[WF_MAX_CHECKS];
+    char tolerance_model[64];  /* "gemm-f16-f32acc/1" */
+    char tolerance_text[512];  /* formula with its numbers: provenance */
+    double max_abs_error, max_rel_error; /* over elements compared one by one */
+    uint64_t mismatches, nonfinite, unwritten;
+    bool has_worst;
+    char worst_tensor[32];
+    int worst_ndim;
+    int64_t worst_index[WF_MAX_DIMS];
+    double worst_got, worst_want, worst_tolerance;
+    char diagnosis[512]; /* likely cause in words, "" when nothing to say */
+};
+
+struct wf_reference_ops {
+    enum wf_status (*create)(const struct wf_case *c,
+                             const void *state,
+                             const struct wf_reference_options *options,
+                             struct wf_reference **ret,
+                             struct wf_error *err);
+    void (*destroy)(struct wf_reference *ref);
+    enum wf_status (*check)(struct wf_reference *ref,
+                            const struct wf_output_source *outputs,
+                            struct wf_check_report *ret,
+                            struct wf_error *err);
+};
+
+/* Registry: rows of ops.def, in their order. */
+size_t wf_op_count(void);
+const struct wf_op *wf_op_at(size_t i);
+const struct wf_op *wf_op_find(const char *name); /* or NULL */
+
+/* The op's own state of a case, for the op's files. */
+const void *wf_case_state(const struct wf_case *c);
+
+/* Convenience over the table, for the judge. The reference may be checked against many
+ * times; it holds the inputs it needs. */
+enum wf_status wf_reference_create(const struct wf_case *c,
+                                   const struct wf_reference_options *options,
+                                   struct wf_reference **ret,
+                                   struct wf_error *err);
+void wf_reference_destroy(const struct wf_case *c, struct wf_reference *ref);
+enum wf_status wf_reference_check(const struct wf_case *c,
+                                  struct wf_reference *ref,
+                                  const struct wf_output_source *outputs,
+                                  struct wf_check_report *ret,
+                                  struct wf_error *err);
+
+#endif

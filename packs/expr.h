@@ -1,0 +1,48 @@
+/* Expressions of pack.json: sizes, grids, arguments, conditions.
+ *
+ * Grammar (lowest first): ?: (right), || , && , == != , < <= > >= , + - , * / % ,
+ * unary - and !, call, literal, name, ( ). Integers are 64-bit and checked: overflow,
+ * division or modulo by zero and shifts out of range are errors, never wrapped. / and %
+ * on integers truncate towards zero; a double operand makes the result double. Strings
+ * ('f16' or "f16") compare only with == and !=. Conditions are integers (0 is false);
+ * && || ?: evaluate only what they need. Functions: ceil_div(a,b) round_up(a,b)
+ * min(...) max(...) abs(a) log2_ceil(a) int(x) double(x), and over dataset arrays
+ * max(kv_len) min(kv_len) sum(kv_len) count(kv_len).
+ * Errors carry the column (1-based) and the expression. */
+#ifndef WF_PACKS_EXPR_H
+#define WF_PACKS_EXPR_H
+
+#include "core/error.h"
+#include "core/value.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct wf_expr; /* opaque, immutable after parsing */
+
+/* At most 4096 characters and 64 levels deep. `where` prefixes errors
+ * ("pack.json: kernel gemm_f16: grid[0]"). */
+enum wf_status wf_expr_parse(const char *text,
+                             const char *where,
+                             struct wf_expr **ret,
+                             struct wf_error *err);
+void wf_expr_free(struct wf_expr *e);
+const char *wf_expr_text(const struct wf_expr *e);
+
+enum wf_status wf_expr_eval(const struct wf_expr *e,
+                            const struct wf_scope *scope,
+                            struct wf_value *ret,
+                            struct wf_error *err);
+/* The result must be an integer (or an integral double) in [min, max]. */
+enum wf_status wf_expr_eval_i64(const struct wf_expr *e,
+                                const struct wf_scope *scope,
+                                int64_t min,
+                                int64_t max,
+                                int64_t *ret,
+                                struct wf_error *err);
+enum wf_status wf_expr_eval_bool(const struct wf_expr *e,
+                                 const struct wf_scope *scope,
+                                 bool *ret,
+                                 struct wf_error *err);
+
+#endif

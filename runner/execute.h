@@ -1,0 +1,61 @@
+/* Executing one task on one device: the seam between "what to run" and "how".
+ *
+ * wf_execute starts the judge (program wavefarm-judge), which starts the subject
+ * (program wavefarm-subject); both end before it returns. The caller (the agent or a
+ * local run) holds no tensor, no reference and no device, and stays small. Whatever the
+ * kernel does, the result is a JSON object of docs/schemas/result.schema.json; an error
+ * return means that the runner itself failed (infrastructure). */
+#ifndef WF_RUNNER_EXECUTE_H
+#define WF_RUNNER_EXECUTE_H
+
+#include "core/error.h"
+#include "core/json.h"
+#include "runner/device.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct wf_measure_options {
+    bool measure;          /* false: answer only */
+    bool cold;             /* default hot */
+    double ci_target;      /* relative half-width of the median's interval, 0: 0.01 */
+    int64_t budget_ns;     /* of device time for samples, 0: 2 s */
+    int min_samples;       /* 0: 10 */
+    int max_samples;       /* 0: 1000 */
+    int64_t batch_min_ns;  /* launches are batched until a batch lasts this, 0: 50 us on
+                              a GPU */
+};
+
+struct wf_execute_request {
+    const char *task_id;      /* copied into the result; may be "" */
+    const char *case_json;    /* canonical or not; the judge parses it */
+    const char *case_name;    /* as the suite calls it, for people; may be "" */
+    const char *pack_folder;
+    const char *pack_id;      /* expected */
+    const char *provenance_file; /* or NULL */
+    const char *kernel;
+    const struct wf_device *device;
+    const char *dataset_folder;
+    uint64_t seed_offset;     /* the run's */
+    int repetition;
+    int attempt;
+    int64_t deadline_ns;      /* whole task, 0: 10 min; the judge's own are shorter */
+    int threads;              /* for the reference, 0: all */
+    double reference_budget_macs; /* 0: the op's default */
+    struct wf_measure_options measure;
+    const volatile int *cancel; /* non-zero: kill and answer CANCELLED; may be NULL */
+};
+
+enum wf_status wf_execute(const struct wf_execute_request *request,
+                          struct wf_json **ret_result,
+                          struct wf_error *err);
+
+/* A result without execution (CANCELLED, LOST, INVALID_CASE, NOT_SUPPORTED before any
+ * launch): same schema. `detail` is one line for people. */
+enum wf_status wf_result_without_run(const struct wf_execute_request *request,
+                                     const char *answer,
+                                     const char *detail,
+                                     struct wf_json **ret_result,
+                                     struct wf_error *err);
+
+#endif
