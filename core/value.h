@@ -28,6 +28,9 @@ struct wf_scope {
                            struct wf_error *err);
     const void *ctx;
     const struct wf_scope *next; /* asked when this one does not know the name */
+    /* Names that find() knows, in any order, NULL past the end: for "did you mean" in
+     * errors. The pointer itself may be NULL. */
+    const char *(*name_at)(const void *ctx, size_t i);
 };
 
 #endif
