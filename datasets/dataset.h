@@ -29,8 +29,9 @@ struct wf_dataset_tensor {
     uint64_t bytes;
 };
 
-enum wf_status
-wf_dataset_read_file(const char *path, struct wf_dataset **ret, struct wf_error *err);
+enum wf_status wf_dataset_read_file(const char *path,
+                                    struct wf_dataset **ret,
+                                    struct wf_error *err);
 /* Copies `bytes`. `source` names it in errors. */
 enum wf_status wf_dataset_parse(const void *bytes,
                                 size_t n,

@@ -40,7 +40,8 @@ const char *wf_suite_dataset(const struct wf_suite *suite, size_t i);
 
 /* Names of the *.json files in the folder, sorted; a JSON array of
  * {"name","description","cases"}. */
-enum wf_status
-wf_suite_list(const char *suite_folder, struct wf_json **ret, struct wf_error *err);
+enum wf_status wf_suite_list(const char *suite_folder,
+                             struct wf_json **ret,
+                             struct wf_error *err);
 
 #endif
