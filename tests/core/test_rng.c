@@ -95,9 +95,8 @@ Test(rng, normals_have_recorded_bits)
 /* Bounds are six standard errors wide at a fixed seed. */
 Test(rng, normals_have_the_moments_of_a_normal)
 {
-    enum {
-        N = 1 << 20
-    };
+    const size_t count = 1 << 20;
+    const double n = (double)count;
     double *x = malloc(count * sizeof *x);
     double m1 = 0, m2 = 0, m3 = 0, m4 = 0, lag = 0, max = 0;
     wf_rng_fill_normal(2024, 1, 0, x, count);
