@@ -66,6 +66,7 @@ struct wf_rt_device_info {
     char pci_bus_id[32];
     int32_t clock_khz, memory_clock_khz;
     char cpus[256];         /* host runtime: its core set, "0-3,8" */
+    char uuid[48];          /* "GPU-xxxxxxxx-..." where the vendor gives one, else "" */
 };
 struct wf_rt_tensor_map {
     void *base;
