@@ -108,8 +108,12 @@ void wf_buf_free(struct wf_buf *b)
 
 void *wf_calloc(size_t n, size_t size)
 {
+    size_t bytes;
+
+    if (__builtin_mul_overflow(n, size, &bytes))
+        return NULL;
     /* A NULL must mean "no memory", so nothing is allocated as one byte. */
-    return n == 0 || size == 0 ? calloc(1, 1) : calloc(n, size);
+    return calloc(1, bytes == 0 ? 1 : bytes);
 }
 
 void *wf_realloc_array(void *p, size_t n, size_t size)
