@@ -1,0 +1,19 @@
+# Sources of the attention op, for target wf_ops. Included by kernels/CMakeLists.txt.
+set(dir ${CMAKE_CURRENT_LIST_DIR})
+target_sources(wf_ops PRIVATE
+  ${dir}/attention.c
+  ${dir}/attention_check.c
+  ${dir}/attention_describe.c
+  ${dir}/attention_diagnose.c
+  ${dir}/attention_gather.c
+  ${dir}/attention_inputs.c
+  ${dir}/attention_plan.c
+  ${dir}/attention_ref.c
+  ${dir}/attention_shape.c
+  ${dir}/attention_table.c
+  ${dir}/attention_tile.c
+  ${dir}/attention_tolerance.c)
+# Double-precision tiles: vectorised, multiply and add contracted. Neither changes what
+# counts as right: the reference's own rounding is 2^-53, far inside every tolerance.
+set_source_files_properties(${dir}/attention_tile.c PROPERTIES
+  COMPILE_OPTIONS "-O3;-ffp-contract=fast")
