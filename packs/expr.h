@@ -2,13 +2,14 @@
  *
  * Grammar (lowest first): ?: (right), || , && , == != , < <= > >= , + - , * / % ,
  * unary - and !, call, literal, name, ( ). Integers are 64-bit and checked: overflow,
- * division or modulo by zero and shifts out of range are errors, never wrapped. / and %
- * on integers truncate towards zero; a double operand makes the result double. Strings
+ * division or modulo by zero are errors, never wrapped. / and % on integers truncate
+ * towards zero; a double operand makes the result double (% wants integers). Strings
  * ('f16' or "f16") compare only with == and !=. Conditions are integers (0 is false);
  * && || ?: evaluate only what they need. Functions: ceil_div(a,b) round_up(a,b)
  * min(...) max(...) abs(a) log2_ceil(a) int(x) double(x), and over dataset arrays
  * max(kv_len) min(kv_len) sum(kv_len) count(kv_len).
- * Errors carry the column (1-based) and the expression. */
+ * Errors carry the column (1-based) and the expression; an unknown name also the
+ * nearest known one, where a scope tells its names. */
 #ifndef WF_PACKS_EXPR_H
 #define WF_PACKS_EXPR_H
 
@@ -19,6 +20,10 @@
 #include <stdint.h>
 
 struct wf_expr; /* opaque, immutable after parsing */
+
+#define WF_EXPR_MAX_CHARS 4096
+#define WF_EXPR_MAX_DEPTH 64  /* parentheses, calls, ?: and unary signs */
+#define WF_EXPR_MAX_CHAIN 256 /* operators in a row without parentheses */
 
 /* At most 4096 characters and 64 levels deep. `where` prefixes errors
  * ("pack.json: kernel gemm_f16: grid[0]"). */

@@ -18,7 +18,12 @@ extern "C" {
 
 #define WF_LIBRARY_ABI_VERSION 1
 
-enum { WF_LIB_OK = 0, WF_LIB_UNSUPPORTED = 1, WF_LIB_NO_MEMORY = 2, WF_LIB_FAILED = 3 };
+enum {
+    WF_LIB_OK = 0,
+    WF_LIB_UNSUPPORTED = 1,
+    WF_LIB_NO_MEMORY = 2,
+    WF_LIB_FAILED = 3
+};
 
 struct wf_lib_tensor {
     const char *name;  /* "A", "Q", "kv_indptr" */
@@ -46,10 +51,10 @@ struct wf_lib_problem {
 
 struct wf_lib_device {
     uint32_t size;
-    int32_t ordinal;     /* in the runtime */
-    int32_t cu_count;    /* processors: the threads a host kernel may use */
-    const char *arch;    /* "x86-64", "gfx942", "sm_90" */
-    void *stream;        /* hipStream_t; host kernels run before launch returns */
+    int32_t ordinal;  /* in the runtime */
+    int32_t cu_count; /* processors: the threads a host kernel may use */
+    const char *arch; /* "x86-64", "gfx942", "sm_90" */
+    void *stream;     /* hipStream_t; host kernels run before launch returns */
 };
 
 struct wf_lib_kernel {
@@ -60,8 +65,9 @@ struct wf_lib_kernel {
                     const struct wf_lib_device *device,
                     char *message,
                     size_t message_bytes);
-    uint64_t (*workspace_bytes)(const struct wf_lib_problem *problem,
-                                const struct wf_lib_device *device); /* may be NULL: 0 */
+    uint64_t (*workspace_bytes)(
+        const struct wf_lib_problem *problem,
+        const struct wf_lib_device *device); /* may be NULL: 0 */
     /* Untimed. `workspace` holds workspace_bytes, NULL when 0. */
     int (*prepare)(const struct wf_lib_problem *problem,
                    const struct wf_lib_device *device,

@@ -7,6 +7,9 @@
 
 #include "packs/pack.h"
 
+#define WF_TRANSFORM_MAX_PARAMS 4
+#define WF_PLAN_NULL            ((size_t)-1)
+
 /* The tensors of a case as the plan needs them (the packs folder does not know ops). */
 struct wf_plan_tensor {
     const char *name;
@@ -21,6 +24,8 @@ struct wf_plan_buffer {
     enum wf_buffer_init init;
     uint8_t init_byte;
     const struct wf_pack_buffer *source;
+    size_t from;                            /* derived: index of the tensor */
+    int64_t param[WF_TRANSFORM_MAX_PARAMS]; /* derived: evaluated, see wf_plan_derive */
 };
 
 /* Where in an argument blob a device address goes: blob[offset..+8] += address of the
@@ -28,7 +33,8 @@ struct wf_plan_buffer {
 struct wf_plan_reloc {
     uint32_t offset;
     bool is_buffer; /* else a tensor */
-    size_t index;   /* into the case's tensors or the plan's buffers */
+    size_t index;   /* into the case's tensors or the plan's buffers; WF_PLAN_NULL (in
+                       items of a pointer array only): the address is null */
 };
 
 /* A device array of pointers that the subject makes: `count` addresses. */
@@ -73,7 +79,11 @@ struct wf_plan {
     int64_t split;
 };
 
-/* `scope` is the chain case -> device; knobs are put before it. EUNSUPPORTED with the
+/* Arguments are laid out as the HIP ABI does: each at the next multiple of its own
+ * alignment. A pointer to an absent tensor or to a buffer of 0 bytes is null and has no
+ * relocation. Padding is 0.
+ *
+ * `scope` is the chain case -> device; knobs are put before it. EUNSUPPORTED with the
  * condition's text when `supports` is false, or when the kernel's arch list does not
  * hold the device's (feature suffixes ":sramecc+:xnack-" are ignored in the compare). A
  * grid or block of 0 in a launch drops that launch. EINVAL names kernel, launch, field
@@ -87,8 +97,19 @@ enum wf_status wf_plan_create(const struct wf_pack_kernel *kernel,
                               struct wf_error *err);
 void wf_plan_free(struct wf_plan *plan);
 
+/* Fills derived buffer i of the plan: `src` are the bytes of
+ * tensors[plan->buffer[i].from], `dst` gets plan->buffer[i].bytes. Nothing to do when
+ * those are 0. */
+enum wf_status wf_plan_derive(const struct wf_plan *plan,
+                              size_t i,
+                              const struct wf_plan_tensor *tensors,
+                              const void *src,
+                              void *dst,
+                              struct wf_error *err);
+
 /* Transforms for derived buffers, host side: bytes of the result, and the result from
- * the tensor's bytes. Unknown names are refused when the pack is read. */
+ * the tensor's bytes. `scope` starts with the knobs. Unknown names are refused when the
+ * pack is read. */
 enum wf_status wf_transform_bytes(const struct wf_pack_buffer *buffer,
                                   const struct wf_plan_tensor *from,
                                   const struct wf_scope *scope,
