@@ -70,8 +70,9 @@ enum expr_function {
 struct expr_token {
     enum expr_token_kind kind;
     enum expr_op op;
-    size_t at, len; /* in the text; of a string without its quotes */
-    uint64_t u;     /* TOKEN_INT: magnitude */
+    size_t at;  /* in the text, where its first character is */
+    size_t len; /* of a string without its quotes */
+    uint64_t u; /* TOKEN_INT: magnitude */
     double d;
 };
 

@@ -142,7 +142,6 @@ static enum wf_status read_string(const struct wf_expr *e,
         return expr_fail(e, *pos, err, "string has no closing %c", e->text[*pos]);
     }
     t->kind = TOKEN_STRING;
-    t->at = *pos + 1;
     t->len = (size_t)(end - start);
     *pos += t->len + 2;
     return WF_OK;

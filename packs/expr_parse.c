@@ -126,7 +126,8 @@ static enum wf_status add_text_node(struct parser *p,
     if (st != WF_OK) {
         return st;
     }
-    char *s = wf_strndup(p->e->text + p->token.at, p->token.len);
+    size_t quote = p->token.kind == TOKEN_STRING;
+    char *s = wf_strndup(p->e->text + p->token.at + quote, p->token.len);
     p->e->node[*ret].s = s;
     return s == NULL ? no_memory(p) : WF_OK;
 }

@@ -61,7 +61,7 @@ static enum wf_status transform_transpose_2d_bytes(const int64_t *v,
                                                    uint64_t *ret,
                                                    struct wf_error *err)
 {
-    struct matrix m;
+    struct matrix m = { 0 };
     return read_matrix(v, from, &m, ret, err);
 }
 
@@ -110,8 +110,8 @@ static enum wf_status transform_transpose_2d_run(const int64_t *v,
                                                  void *dst,
                                                  struct wf_error *err)
 {
-    struct matrix m;
-    uint64_t bytes;
+    struct matrix m = { 0 };
+    uint64_t bytes = 0;
     enum wf_status st = read_matrix(v, from, &m, &bytes, err);
     for (uint64_t b = 0; st == WF_OK && b < m.batch; b++) {
         transpose_panel(&m, (const uint8_t *)src + b * m.rows * m.ld * m.element,
@@ -126,8 +126,8 @@ static enum wf_status transform_preshuffle_16x16_bytes(
     uint64_t *ret,
     struct wf_error *err)
 {
-    struct matrix m;
-    uint64_t bytes;
+    struct matrix m = { 0 };
+    uint64_t bytes = 0;
     enum wf_status st = read_matrix(v, from, &m, &bytes, err);
     if (st != WF_OK) {
         return st;
@@ -163,8 +163,8 @@ static enum wf_status transform_preshuffle_16x16_run(const int64_t *v,
                                                      void *dst,
                                                      struct wf_error *err)
 {
-    struct matrix m;
-    uint64_t bytes;
+    struct matrix m = { 0 };
+    uint64_t bytes = 0;
     enum wf_status st = transform_preshuffle_16x16_bytes(v, from, &bytes, err);
     st = st != WF_OK ? st : read_matrix(v, from, &m, &bytes, err);
     for (uint64_t b = 0; st == WF_OK && b < m.batch; b++) {
@@ -200,7 +200,7 @@ static enum wf_status transform_split_table_run(const int64_t *v,
                                                 void *dst,
                                                 struct wf_error *err)
 {
-    uint64_t bytes;
+    uint64_t bytes = 0;
     enum wf_status st = transform_split_table_bytes(v, from, &bytes, err);
     const uint8_t *in = src;
     uint8_t *out = dst;
