@@ -3,7 +3,7 @@
  * Retries: connection failures, time-outs, 429, 502, 503 and 504 are retried with
  * exponential back-off and full jitter until `retry_budget_ms` is spent; Retry-After
  * (seconds) is honoured. Other statuses are returned as they are. A request must be
- * idempotent: every POST of ours carries a client-made id. */
+ * idempotent: every POST of ours carries a client-made id. Redirects are not followed. */
 #ifndef WF_CORE_HTTP_CLIENT_H
 #define WF_CORE_HTTP_CLIENT_H
 
@@ -23,9 +23,10 @@ struct wf_http_options {
     const char *client_cert; /* PEM, or NULL */
     const char *client_key;  /* PEM, or NULL */
     int64_t connect_timeout_ms; /* 0: 5000 */
-    int64_t timeout_ms;         /* per attempt; 0: 30000 */
+    int64_t timeout_ms;         /* per attempt; 0: 30000. Downloads and uploads may take
+                                   longer as long as bytes move within it. */
     int64_t retry_budget_ms;    /* 0: no retries */
-    uint64_t max_response_bytes; /* 0: 64 MiB */
+    uint64_t max_response_bytes; /* 0: 64 MiB; EINVAL above it. Not for downloads. */
     const volatile int *cancel;  /* non-zero stops waiting and retrying; may be NULL */
 };
 
@@ -55,9 +56,9 @@ enum wf_status wf_http_request(struct wf_http *http,
                                struct wf_error *err);
 void wf_http_response_free(struct wf_http_response *r);
 
-/* Streams to or from a file, without holding it in memory. The download writes
- * "<path>.part" and renames it. Same retry rules. ENOTFOUND on 404, EREFUSED on 401 and
- * 403. */
+/* Streams to or from a file, without holding it in memory. The download (GET) writes a
+ * temporary file of its own beside `to_file`, syncs and renames it; the upload is a PUT.
+ * Same retry rules. Errors as of wf_http_check. */
 enum wf_status wf_http_download(struct wf_http *http,
                                 const char *path,
                                 const char *to_file,
@@ -68,7 +69,8 @@ enum wf_status wf_http_upload(struct wf_http *http,
                               struct wf_error *err);
 
 /* Turns a non-2xx answer into an error: problem+json's "detail" where there is one.
- * 401/403 -> EREFUSED, 404 -> ENOTFOUND, 409 -> ECONFLICT, 4xx -> EINVAL, else ENETWORK. */
+ * 401/403 -> EREFUSED, 404 -> ENOTFOUND, 409 -> ECONFLICT, 408/429 -> ENETWORK, other
+ * 4xx -> EINVAL, else ENETWORK. */
 enum wf_status wf_http_check(const struct wf_http_response *r, struct wf_error *err);
 
 /* Full-jitter back-off: uniform in [0, min(cap, base * 2^attempt)], from `random` bits.
