@@ -17,3 +17,18 @@ target_sources(wf_ops PRIVATE
 # counts as right: the reference's own rounding is 2^-53, far inside every tolerance.
 set_source_files_properties(${dir}/attention_tile.c PROPERTIES
   COMPILE_OPTIONS "-O3;-ffp-contract=fast")
+
+# The host library kernel: a shared object whose one exported name is the library entry;
+# core's number formats are inside it.
+add_library(wf_host_attention SHARED
+  ${dir}/attention_host.c
+  ${dir}/attention_host_compute.c
+  ${dir}/attention_host_pool.c
+  ${dir}/attention_host_problem.c)
+wf_warnings(wf_host_attention)
+set_target_properties(wf_host_attention PROPERTIES C_VISIBILITY_PRESET hidden)
+target_link_libraries(wf_host_attention PRIVATE wf_core m pthread)
+target_link_options(wf_host_attention PRIVATE
+  "LINKER:--as-needed" "LINKER:--exclude-libs,ALL")
+set_source_files_properties(${dir}/attention_host_compute.c PROPERTIES
+  COMPILE_OPTIONS "-O3;-ffp-contract=fast;-fno-math-errno")
