@@ -1,5 +1,7 @@
-/* The pool's arrays are indexed by page. Content index: chained hash buckets through
- * `next`; a page is in it exactly while `published`. A child page's key names its
+/* The pool's arrays are indexed by page; the counts are apart from the content keys,
+ * because most pages have no key and the counts then stay in the processor's cache.
+ * Content index: chained hash buckets through `next`; a page is in it exactly while its
+ * count carries PUBLISHED. A child page's key names its
  * parent page, which lives at least as long: every holder of the child holds the
  * parent, so no key outlives the page that it names. */
 #include "datasets/page_pool.h"
@@ -15,19 +17,20 @@ enum {
     STREAM_TAKE
 };
 
-struct page {
-    int32_t refs;
-    int32_t before; /* content key, when published */
+#define PUBLISHED ((uint32_t)1 << 31)
+
+struct key {
+    int32_t before;
     uint32_t node;
     int32_t next; /* in the bucket */
-    bool published;
 };
 
 struct wf_page_pool {
     enum wf_free_order order;
     struct wf_rng rng;
     int32_t num_pages;
-    struct page *pages;
+    uint32_t *refs; /* count, and the flag PUBLISHED */
+    struct key *keys;
     int32_t *free_list;
     int32_t free_count;
     int32_t *buckets;
@@ -81,10 +84,11 @@ enum wf_status wf_page_pool_create(int64_t num_pages,
         buckets *= 2;
     }
     pool->bucket_mask = buckets - 1;
-    pool->pages = wf_calloc((size_t)num_pages, sizeof *pool->pages);
+    pool->refs = wf_calloc((size_t)num_pages, sizeof *pool->refs);
+    pool->keys = wf_calloc((size_t)num_pages, sizeof *pool->keys);
     pool->free_list = wf_calloc((size_t)num_pages, sizeof *pool->free_list);
     pool->buckets = wf_calloc(buckets, sizeof *pool->buckets);
-    if (!pool->pages || !pool->free_list || !pool->buckets) {
+    if (!pool->refs || !pool->keys || !pool->free_list || !pool->buckets) {
         wf_page_pool_destroy(pool);
         return wf_errorf(err, WF_ENOMEM, "no memory for a pool of %lld pages",
                          (long long)num_pages);
@@ -97,7 +101,8 @@ enum wf_status wf_page_pool_create(int64_t num_pages,
 void wf_page_pool_destroy(struct wf_page_pool *pool)
 {
     if (pool) {
-        free(pool->pages);
+        free(pool->refs);
+        free(pool->keys);
         free(pool->free_list);
         free(pool->buckets);
         free(pool);
@@ -111,7 +116,7 @@ int64_t wf_page_pool_free_count(const struct wf_page_pool *pool)
 
 int32_t wf_page_pool_refs(const struct wf_page_pool *pool, int32_t page)
 {
-    return pool->pages[page].refs;
+    return (int32_t)(pool->refs[page] & ~PUBLISHED);
 }
 
 int32_t wf_page_pool_take(struct wf_page_pool *pool)
@@ -127,14 +132,14 @@ int32_t wf_page_pool_take(struct wf_page_pool *pool)
         pool->free_list[last] = page;
     }
     const int32_t page = pool->free_list[last];
-    pool->pages[page].refs = 1;
+    pool->refs[page] = 1;
     return page;
 }
 
 void wf_page_pool_share(struct wf_page_pool *pool, int32_t page)
 {
-    assert(pool->pages[page].refs > 0);
-    pool->pages[page].refs++;
+    assert(wf_page_pool_refs(pool, page) > 0);
+    pool->refs[page]++;
 }
 
 static int32_t *bucket(const struct wf_page_pool *pool, int32_t before, uint32_t node)
@@ -146,23 +151,23 @@ static int32_t *bucket(const struct wf_page_pool *pool, int32_t before, uint32_t
 
 static void forget(struct wf_page_pool *pool, int32_t page)
 {
-    struct page *p = &pool->pages[page];
-    int32_t *link = bucket(pool, p->before, p->node);
+    const struct key *k = &pool->keys[page];
+    int32_t *link = bucket(pool, k->before, k->node);
     while (*link != page) {
-        link = &pool->pages[*link].next;
+        link = &pool->keys[*link].next;
     }
-    *link = p->next;
-    p->published = false;
+    *link = k->next;
+    pool->refs[page] &= ~PUBLISHED;
 }
 
 void wf_page_pool_release(struct wf_page_pool *pool, int32_t page)
 {
-    struct page *p = &pool->pages[page];
-    assert(p->refs > 0);
-    if (--p->refs > 0) {
+    assert(wf_page_pool_refs(pool, page) > 0);
+    pool->refs[page]--;
+    if (wf_page_pool_refs(pool, page) > 0) {
         return;
     }
-    if (p->published) {
+    if (pool->refs[page] & PUBLISHED) {
         forget(pool, page);
     }
     pool->free_list[pool->free_count++] = page;
@@ -174,8 +179,8 @@ int32_t wf_page_pool_find(const struct wf_page_pool *pool,
 {
     int32_t page = *bucket(pool, before, node);
     while (page != WF_NO_PAGE &&
-           (pool->pages[page].before != before || pool->pages[page].node != node)) {
-        page = pool->pages[page].next;
+           (pool->keys[page].before != before || pool->keys[page].node != node)) {
+        page = pool->keys[page].next;
     }
     return page;
 }
@@ -185,12 +190,9 @@ void wf_page_pool_publish(struct wf_page_pool *pool,
                           int32_t before,
                           uint32_t node)
 {
-    struct page *p = &pool->pages[page];
     int32_t *head = bucket(pool, before, node);
-    assert(!p->published);
-    p->before = before;
-    p->node = node;
-    p->next = *head;
-    p->published = true;
+    assert(!(pool->refs[page] & PUBLISHED));
+    pool->keys[page] = (struct key){ .before = before, .node = node, .next = *head };
+    pool->refs[page] |= PUBLISHED;
     *head = page;
 }

@@ -34,6 +34,8 @@ const char *wf_suite_description(const struct wf_suite *suite);
 size_t wf_suite_count(const struct wf_suite *suite);
 const struct wf_case *wf_suite_case(const struct wf_suite *suite, size_t i);
 const char *wf_suite_case_name(const struct wf_suite *suite, size_t i); /* unique */
+/* The case's "known_best" object (recorded facts: tiles, times, sources), or NULL. */
+const struct wf_json *wf_suite_case_known_best(const struct wf_suite *suite, size_t i);
 /* SHA-256 of the datasets that the suite's cases use. */
 size_t wf_suite_dataset_count(const struct wf_suite *suite);
 const char *wf_suite_dataset(const struct wf_suite *suite, size_t i);
