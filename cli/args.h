@@ -1,0 +1,96 @@
+/* Command lines by table: the same rows give parsing, help, man pages and completion.
+ */
+#ifndef WF_CLI_ARGS_H
+#define WF_CLI_ARGS_H
+
+#include "core/buf.h"
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum wf_opt_kind {
+    WF_OPT_FLAG,
+    WF_OPT_STRING,
+    WF_OPT_LIST, /* may be given several times */
+    WF_OPT_INT,  /* >= 0 */
+    WF_OPT_REAL,
+    WF_OPT_DURATION, /* "250ms", "10s", "5m" */
+    WF_OPT_FILE      /* a string that completes to file names */
+};
+
+struct wf_opt {
+    const char *name; /* without "--" */
+    enum wf_opt_kind kind;
+    const char *metavar;
+    const char *fallback; /* as if given, or NULL */
+    const char *env;      /* environment variable asked before the fallback, or NULL */
+    const char *help;
+};
+
+struct wf_args;
+
+struct wf_command {
+    const char *name;     /* "run", "dataset make page-table" */
+    const char *synopsis; /* positional part: "SUITE" */
+    const char *summary;  /* one line */
+    const char *details;  /* paragraphs for help and man page */
+    const struct wf_opt *opt;
+    size_t opt_count;
+    int min_args, max_args; /* positional; max -1: any number */
+    int (*run)(const struct wf_args *args);
+};
+
+/* Checks everything against the table; EINVAL names the option and what it takes. */
+enum wf_status wf_args_parse(const struct wf_command *command,
+                             int argc,
+                             char **argv,
+                             struct wf_args **ret,
+                             struct wf_error *err);
+void wf_args_free(struct wf_args *args);
+
+size_t wf_args_count(const struct wf_args *args); /* positional */
+const char *wf_args_at(const struct wf_args *args, size_t i);
+bool wf_args_flag(const struct wf_args *args, const char *name);
+const char *wf_args_string(const struct wf_args *args, const char *name); /* or NULL */
+/* -1 where neither given nor defaulted. */
+int64_t wf_args_int(const struct wf_args *args, const char *name);
+int64_t wf_args_duration_ns(const struct wf_args *args, const char *name);
+/* NaN where neither given nor defaulted. */
+double wf_args_real(const struct wf_args *args, const char *name);
+size_t wf_args_list_count(const struct wf_args *args, const char *name);
+const char *wf_args_list_at(const struct wf_args *args, const char *name, size_t i);
+
+/* Options that many commands share. */
+#define WF_OPT_JSON                                                                \
+    {                                                                              \
+        "json", WF_OPT_FLAG, NULL, NULL, NULL, "print JSON for machines on stdout" \
+    }
+#define WF_OPTS_SERVER                                                                \
+    {                                                                                 \
+        "server",                                                                     \
+        WF_OPT_STRING,                                                                \
+        "URL",                                                                        \
+        NULL,                                                                         \
+        "WAVEFARM_SERVER",                                                            \
+        "coordinator, http://host:port or https://host:port"                          \
+    },                                                                                \
+        { "token-file",                                                               \
+          WF_OPT_FILE,                                                                \
+          "FILE",                                                                     \
+          NULL,                                                                       \
+          "WAVEFARM_TOKEN_FILE",                                                      \
+          "file that holds the bearer token (or set WAVEFARM_TOKEN)" },               \
+        { "ca-file",                                                                  \
+          WF_OPT_FILE,                                                                \
+          "FILE",                                                                     \
+          NULL,                                                                       \
+          "WAVEFARM_CA_FILE",                                                         \
+          "certificate authority to trust instead of the system's" },                 \
+        { "client-cert", WF_OPT_FILE, "FILE", NULL, NULL, "TLS client certificate" }, \
+    {                                                                                 \
+        "client-key", WF_OPT_FILE, "FILE", NULL, NULL, "its key"                      \
+    }
+
+#endif

@@ -1,0 +1,85 @@
+/* push: results of local runs to a farm. */
+#include "cli/api.h"
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/output.h"
+#include "cli/results_file.h"
+#include "core/sha256.h"
+
+#include <stdio.h>
+
+/* {"header", "results": [{"digest","result"}]} of docs/wire.md. Takes the results over
+ * from `r`. */
+static enum wf_status make_body(struct wf_results *r,
+                                struct wf_json *body,
+                                struct wf_error *err)
+{
+    struct wf_json *list = wf_json_array();
+    enum wf_status status = WF_OK;
+    for (size_t i = 0; i < r->count && status == WF_OK; i++) {
+        char digest[WF_SHA256_HEX];
+        struct wf_buf canonical = WF_BUF_INIT;
+        struct wf_json *item = wf_json_object();
+        status = wf_json_write_canonical(r->result[i], &canonical, err);
+        if (status == WF_OK) {
+            wf_sha256_hex(canonical.data, canonical.len, digest);
+            status = wf_json_set_string(item, "digest", digest, err);
+        }
+        if (status == WF_OK) {
+            status = wf_json_set_take(item, "result", r->result[i], err);
+            r->result[i] = NULL;
+        }
+        enum wf_status pushed = wf_json_push_take(list, item, err);
+        status = status != WF_OK ? status : pushed;
+        wf_buf_free(&canonical);
+    }
+    enum wf_status s1 = wf_json_set_take(body, "header", r->header, err);
+    r->header = NULL;
+    enum wf_status s2 = wf_json_set_take(body, "results", list, err);
+    return status != WF_OK ? status : s1 != WF_OK ? s1 : s2;
+}
+
+static int run(const struct wf_args *args)
+{
+    struct wf_error err = { 0 };
+    struct wf_results r = { 0 };
+    struct wf_api *api = NULL;
+    struct wf_json *answer = NULL;
+    struct wf_json *body = wf_json_object();
+    enum wf_status status = wf_results_read(wf_args_at(args, 0), &r, &err);
+    if (status == WF_OK && r.count < r.expected) {
+        fprintf(stderr, "wavefarm: the file is incomplete: %zu of %zu results\n",
+                r.count, r.expected);
+    }
+    if (status == WF_OK) {
+        status = make_body(&r, body, &err);
+    }
+    if (status == WF_OK) {
+        status = wf_api_open(args, &api, &err);
+    }
+    if (status == WF_OK) {
+        status = wf_api_post(api, "/v1/results/import", body, &answer, &err);
+    }
+    if (status == WF_OK) {
+        status = wf_print_json(answer, &err);
+    }
+    wf_json_free(answer);
+    wf_json_free(body);
+    wf_api_close(api);
+    wf_results_free(&r);
+    return status == WF_OK ? WF_EXIT_GOOD : wf_exit_error(&err);
+}
+
+static const struct wf_opt opts[] = { WF_OPTS_SERVER, WF_OPT_JSON };
+
+const struct wf_command wf_command_push = {
+    .name = "push",
+    .synopsis = "FILE.jsonl",
+    .summary = "Send a results file to a farm",
+    .details = "The same file again changes nothing.",
+    .opt = opts,
+    .opt_count = sizeof(opts) / sizeof(opts[0]),
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+};

@@ -1,0 +1,321 @@
+/* run: a suite on a device of this machine, without a coordinator. */
+#include "cli/args.h"
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/kernel_set.h"
+#include "cli/output.h"
+#include "cli/paths.h"
+#include "cli/result_view.h"
+#include "cli/results_file.h"
+#include "core/parse.h"
+#include "core/sha256.h"
+#include "datasets/suite.h"
+#include "runner/execute.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct local_run {
+    const struct wf_args *args;
+    struct wf_device device;
+    char *datasets;
+    struct wf_dataset_store *store;
+    struct wf_suite *suite;
+    struct wf_kernel_set kernels;
+    struct wf_results_writer *writer;
+    struct wf_result_counts counts;
+    struct wf_json **result;
+    size_t result_count, expected;
+    char run_id[17];
+    struct wf_progress progress;
+};
+
+static enum wf_status open_suite(struct local_run *r, struct wf_error *err)
+{
+    char *suites = NULL;
+    enum wf_status status = wf_suites_folder(&suites, err);
+    if (status == WF_OK) {
+        status = wf_datasets_folder(&r->datasets, err);
+    }
+    if (status == WF_OK) {
+        status = wf_dataset_store_open(r->datasets, &r->store, err);
+    }
+    if (status == WF_OK) {
+        status =
+            wf_suite_load(wf_args_at(r->args, 0), suites, r->store, &r->suite, err);
+    }
+    free(suites);
+    return status;
+}
+
+static enum wf_status open_kernels(struct local_run *r, struct wf_error *err)
+{
+    const char *folder[64];
+    size_t n = wf_args_list_count(r->args, "pack");
+    if (n > 64) {
+        return wf_errorf(err, WF_EINVAL, "at most 64 packs in one run");
+    }
+    for (size_t i = 0; i < n; i++) {
+        folder[i] = wf_args_list_at(r->args, "pack", i);
+    }
+    return wf_kernel_set_open(folder, n, wf_args_string(r->args, "kernels"),
+                              &r->kernels, err);
+}
+
+static bool selected(const struct local_run *r,
+                     size_t c,
+                     const struct wf_kernel_choice *k)
+{
+    const char *glob = wf_args_string(r->args, "cases");
+    const struct wf_case *wc = wf_suite_case(r->suite, c);
+    return strcmp(k->kernel->op, wf_case_op_name(wc)) == 0 &&
+           wf_kernel_fits_arch(k->kernel, r->device.arch) &&
+           (glob == NULL || wf_glob_match(glob, wf_suite_case_name(r->suite, c)));
+}
+
+static enum wf_status count_tasks(struct local_run *r, struct wf_error *err)
+{
+    size_t repetitions = (size_t)wf_args_int(r->args, "repetitions");
+    for (size_t c = 0; c < wf_suite_count(r->suite); c++) {
+        for (size_t k = 0; k < r->kernels.count; k++) {
+            r->expected += selected(r, c, &r->kernels.choice[k]) ? repetitions : 0;
+        }
+    }
+    if (r->expected == 0) {
+        return wf_errorf(
+            err, WF_ENOTFOUND,
+            "nothing to run: no kernel for %s among the selected ones fits "
+            "the suite's ops; 'wavefarm list kernels' shows them",
+            r->device.arch);
+    }
+    r->result = wf_calloc(r->expected, sizeof(*r->result));
+    return r->result != NULL ? WF_OK
+                             : wf_errorf(err, WF_ENOMEM, "no memory for results");
+}
+
+static enum wf_status set_string(struct wf_json *obj,
+                                 const char *key,
+                                 const char *value,
+                                 struct wf_error *err)
+{
+    wf_json_remove(obj, key);
+    return wf_json_set_string(obj, key, value, err);
+}
+
+static enum wf_status keep(struct local_run *r,
+                           struct wf_json *result,
+                           struct wf_error *err)
+{
+    enum wf_status status = set_string(result, "suite", wf_suite_name(r->suite), err);
+    if (status == WF_OK) {
+        status = set_string(result, "run", r->run_id, err);
+    }
+    if (status == WF_OK && r->writer != NULL) {
+        status = wf_results_append(r->writer, result, err);
+    }
+    wf_count_result(&r->counts, result);
+    r->result[r->result_count++] = result;
+    return status;
+}
+
+static void fill_request(const struct local_run *r, struct wf_execute_request *q)
+{
+    double ci = wf_args_real(r->args, "ci");
+    int64_t threads = wf_args_int(r->args, "threads");
+    q->device = &r->device;
+    q->dataset_folder = r->datasets;
+    q->seed_offset = (uint64_t)wf_args_int(r->args, "seed-offset");
+    q->attempt = 1;
+    q->deadline_ns = wf_args_duration_ns(r->args, "deadline");
+    q->threads = threads > 0 && threads < 4096 ? (int)threads : 0;
+    q->measure.measure = !wf_args_flag(r->args, "no-measure");
+    q->measure.cold = wf_args_flag(r->args, "cold");
+    q->measure.ci_target = isnan(ci) ? 0 : ci / 100;
+    q->measure.budget_ns = wf_args_duration_ns(r->args, "budget");
+    q->cancel = &wf_interrupted;
+}
+
+static enum wf_status run_one(struct local_run *r,
+                              size_t c,
+                              const struct wf_kernel_choice *k,
+                              int repetition,
+                              struct wf_error *err)
+{
+    char id[256];
+    char *provenance = NULL;
+    struct wf_json *result = NULL;
+    struct wf_execute_request q = { 0 };
+    const struct wf_case *wc = wf_suite_case(r->suite, c);
+    snprintf(id, sizeof(id), "%.12s:%.150s:%d", wf_case_id(wc), k->kernel->name,
+             repetition);
+    fill_request(r, &q);
+    q.task_id = id;
+    q.case_json = wf_case_canonical(wc);
+    q.case_name = wf_suite_case_name(r->suite, c);
+    q.pack_folder = wf_pack_folder(k->pack);
+    q.pack_id = wf_pack_id(k->pack);
+    q.kernel = k->kernel->name;
+    q.repetition = repetition;
+    enum wf_status status = wf_pack_provenance_path(k->pack, &provenance, err);
+    if (status == WF_OK) {
+        q.provenance_file = provenance;
+        wf_progress_show(&r->progress, r->result_count, r->expected, q.case_name);
+        status = wf_execute(&q, &result, err);
+    }
+    if (status == WF_OK) {
+        status = keep(r, result, err);
+    }
+    free(provenance);
+    return status;
+}
+
+static enum wf_status run_all(struct local_run *r, struct wf_error *err)
+{
+    int repetitions = (int)wf_args_int(r->args, "repetitions");
+    for (size_t c = 0; c < wf_suite_count(r->suite); c++) {
+        for (size_t k = 0; k < r->kernels.count; k++) {
+            if (!selected(r, c, &r->kernels.choice[k])) {
+                continue;
+            }
+            for (int i = 0; i < repetitions; i++) {
+                enum wf_status status = run_one(r, c, &r->kernels.choice[k], i, err);
+                if (status != WF_OK) {
+                    return status;
+                }
+                if (wf_interrupted) {
+                    return wf_errorf(err, WF_ECANCELLED, "interrupted");
+                }
+            }
+        }
+    }
+    return WF_OK;
+}
+
+static enum wf_status prepare(struct local_run *r, struct wf_error *err)
+{
+    uint8_t random[8];
+    const char *out = wf_args_string(r->args, "out");
+    enum wf_status status = open_suite(r, err);
+    if (status == WF_OK) {
+        status = wf_device_open(wf_args_string(r->args, "device"), &r->device, err);
+    }
+    if (status == WF_OK) {
+        status = open_kernels(r, err);
+    }
+    if (status == WF_OK) {
+        status = count_tasks(r, err);
+    }
+    if (status == WF_OK) {
+        status = wf_random_bytes(random, sizeof(random), err);
+    }
+    if (status == WF_OK) {
+        wf_hex(random, sizeof(random), r->run_id);
+    }
+    if (status == WF_OK && out != NULL) {
+        status = wf_results_create(out, wf_suite_name(r->suite), r->expected,
+                                   &r->writer, err);
+    }
+    return status;
+}
+
+static enum wf_status report_json(const struct local_run *r, struct wf_error *err)
+{
+    struct wf_json *list = wf_json_array();
+    enum wf_status status = WF_OK;
+    for (size_t i = 0; i < r->result_count && status == WF_OK; i++) {
+        struct wf_json *copy = NULL;
+        status = wf_json_copy(r->result[i], &copy, err);
+        if (status == WF_OK) {
+            status = wf_json_push_take(list, copy, err);
+        }
+    }
+    if (status == WF_OK) {
+        status = wf_print_json(list, err);
+    }
+    wf_json_free(list);
+    return status;
+}
+
+static enum wf_status report(const struct local_run *r, struct wf_error *err)
+{
+    if (wf_args_flag(r->args, "json")) {
+        return report_json(r, err);
+    }
+    wf_print_results((const struct wf_json *const *)r->result, r->result_count, false);
+    wf_print_counts(&r->counts, r->expected);
+    return WF_OK;
+}
+
+static void clean_up(struct local_run *r)
+{
+    for (size_t i = 0; i < r->result_count; i++) {
+        wf_json_free(r->result[i]);
+    }
+    free(r->result);
+    wf_kernel_set_close(&r->kernels);
+    wf_suite_free(r->suite);
+    wf_dataset_store_close(r->store);
+    free(r->datasets);
+}
+
+static int run(const struct wf_args *args)
+{
+    struct wf_error err = { 0 };
+    struct local_run r = { .args = args };
+    enum wf_status status = prepare(&r, &err);
+    if (status == WF_OK) {
+        wf_progress_start(&r.progress);
+        status = run_all(&r, &err);
+        wf_progress_end(&r.progress);
+    }
+    struct wf_error late = { 0 };
+    enum wf_status closed = wf_results_close(r.writer, &late);
+    if (r.result_count > 0 && report(&r, &late) != WF_OK) {
+        closed = late.status;
+    }
+    int code = status != WF_OK   ? wf_exit_error(&err)
+               : closed != WF_OK ? wf_exit_error(&late)
+                                 : wf_counts_exit(&r.counts, r.expected);
+    clean_up(&r);
+    return code;
+}
+
+static const struct wf_opt opts[] = {
+    { "device", WF_OPT_STRING, "SELECTOR", "host", NULL,
+      "host, host:1, cuda:0, amd:0, emulator" },
+    { "kernels", WF_OPT_STRING, "GLOB", NULL, NULL, "kernels by name or pack/name" },
+    { "cases", WF_OPT_STRING, "GLOB", NULL, NULL, "cases by name" },
+    { "pack", WF_OPT_LIST, "FOLDER", NULL, NULL,
+      "a pack to take kernels from (default: all built-in packs)" },
+    { "out", WF_OPT_FILE, "FILE", NULL, NULL, "write results as JSON Lines" },
+    { "repetitions", WF_OPT_INT, "N", "1", NULL, "tasks a case and kernel" },
+    { "seed-offset", WF_OPT_INT, "N", "0", NULL, "other inputs for the same cases" },
+    { "no-measure", WF_OPT_FLAG, NULL, NULL, NULL, "answers only" },
+    { "cold", WF_OPT_FLAG, NULL, NULL, NULL,
+      "every timed launch meets its inputs outside the last-level cache" },
+    { "ci", WF_OPT_REAL, "PERCENT", "1", NULL,
+      "wanted half-width of the median's 95 % interval" },
+    { "budget", WF_OPT_DURATION, "TIME", "2s", NULL,
+      "device time for samples, a task" },
+    { "deadline", WF_OPT_DURATION, "TIME", "10m", NULL,
+      "a task that takes longer is killed" },
+    { "threads", WF_OPT_INT, "N", "0", NULL, "threads of the reference, 0: all" },
+    WF_OPT_JSON,
+};
+
+const struct wf_command wf_command_run = {
+    .name = "run",
+    .synopsis = "SUITE",
+    .summary = "Run a suite on a device of this machine",
+    .details =
+        "SUITE is a built-in suite's name or the path of a .json file. Exit status 0 "
+        "means that\nevery answer is PASS (kernels that do not support a case "
+        "apart).",
+    .opt = opts,
+    .opt_count = sizeof(opts) / sizeof(opts[0]),
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+};

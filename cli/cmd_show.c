@@ -1,0 +1,94 @@
+/* show: a results file, or a run of a farm. */
+#include "cli/api.h"
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/farm_results.h"
+#include "cli/output.h"
+#include "cli/result_view.h"
+#include "cli/results_file.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static enum wf_status print_all_json(const struct wf_results *r, struct wf_error *err)
+{
+    struct wf_json *list = wf_json_array();
+    enum wf_status status = WF_OK;
+    for (size_t i = 0; i < r->count && status == WF_OK; i++) {
+        struct wf_json *copy = NULL;
+        status = wf_json_copy(r->result[i], &copy, err);
+        if (status == WF_OK) {
+            status = wf_json_push_take(list, copy, err);
+        }
+    }
+    if (status == WF_OK) {
+        status = wf_print_json(list, err);
+    }
+    wf_json_free(list);
+    return status;
+}
+
+static bool is_run_id(const char *text)
+{
+    return text[0] != '\0' && strspn(text, "0123456789") == strlen(text);
+}
+
+static enum wf_status read_results(const struct wf_args *args,
+                                   struct wf_results *ret,
+                                   struct wf_error *err)
+{
+    const char *what = wf_args_at(args, 0);
+    struct wf_api *api = NULL;
+    if (!is_run_id(what)) {
+        return wf_results_read(what, ret, err);
+    }
+    enum wf_status status = wf_api_open(args, &api, err);
+    if (status == WF_OK) {
+        status = wf_farm_results_fetch(api, what, false, ret, err);
+    }
+    wf_api_close(api);
+    return status;
+}
+
+static int run(const struct wf_args *args)
+{
+    struct wf_error err = { 0 };
+    struct wf_results r = { 0 };
+    struct wf_result_counts counts = { 0 };
+    enum wf_status status = read_results(args, &r, &err);
+    if (status != WF_OK) {
+        return wf_exit_error(&err);
+    }
+    for (size_t i = 0; i < r.count; i++) {
+        wf_count_result(&counts, r.result[i]);
+    }
+    if (wf_args_flag(args, "json")) {
+        status = print_all_json(&r, &err);
+    } else {
+        wf_print_results((const struct wf_json *const *)r.result, r.count,
+                         wf_args_flag(args, "failed"));
+        wf_print_counts(&counts, r.expected);
+    }
+    int code =
+        status == WF_OK ? wf_counts_exit(&counts, r.expected) : wf_exit_error(&err);
+    wf_results_free(&r);
+    return code;
+}
+
+static const struct wf_opt opts[] = {
+    { "failed", WF_OPT_FLAG, NULL, NULL, NULL, "only results that are not PASS" },
+    WF_OPTS_SERVER,
+    WF_OPT_JSON,
+};
+
+const struct wf_command wf_command_show = {
+    .name = "show",
+    .synopsis = "FILE.jsonl|RUN",
+    .summary = "Show results of a file or of a farm's run",
+    .details = "The exit status is the one that the run itself would have given.",
+    .opt = opts,
+    .opt_count = sizeof(opts) / sizeof(opts[0]),
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+};

@@ -1,0 +1,198 @@
+#include "cli/result_view.h"
+
+#include "cli/exit_code.h"
+#include "cli/table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *text(const struct wf_json *obj, const char *key)
+{
+    const char *s = wf_json_string(wf_json_find(obj, key));
+    return s != NULL ? s : "";
+}
+
+static double number(const struct wf_json *obj, const char *key)
+{
+    double d = NAN;
+    const struct wf_json *v = obj != NULL ? wf_json_find(obj, key) : NULL;
+    return v != NULL && wf_json_as_f64(v, &d) ? d : NAN;
+}
+
+void wf_count_result(struct wf_result_counts *c, const struct wf_json *result)
+{
+    enum wf_answer a = WF_ANSWER_LOST;
+    enum wf_time t = WF_TIME_NOT_MEASURED;
+    (void)wf_answer_parse(text(result, "answer"), &a);
+    (void)wf_time_parse(text(result, "time"), &t);
+    c->answer[a]++;
+    c->time[t]++;
+    c->total++;
+}
+
+int wf_counts_exit(const struct wf_result_counts *c, size_t expected)
+{
+    size_t good = c->answer[WF_ANSWER_PASS];
+    size_t skipped = c->answer[WF_ANSWER_NOT_SUPPORTED];
+    size_t unfinished = c->answer[WF_ANSWER_CANCELLED] + c->answer[WF_ANSWER_LOST];
+    if (c->total > good + skipped + unfinished) {
+        return WF_EXIT_BAD;
+    }
+    if (c->total < expected || unfinished > 0 || good == 0) {
+        return WF_EXIT_NO_VERDICT;
+    }
+    return WF_EXIT_GOOD;
+}
+
+static void print_list(const size_t *n, size_t count, const char *(*name)(size_t))
+{
+    const char *separator = " ";
+    for (size_t i = count; i > 0; i--) {
+        if (n[i - 1] > 0) {
+            printf("%s%zu %s", separator, n[i - 1], name(i - 1));
+            separator = ", ";
+        }
+    }
+}
+
+static const char *answer_name(size_t i)
+{
+    return wf_answer_name((enum wf_answer)i);
+}
+
+static const char *time_name(size_t i)
+{
+    return wf_time_name((enum wf_time)i);
+}
+
+void wf_print_counts(const struct wf_result_counts *c, size_t expected)
+{
+    printf("%zu results:", c->total);
+    print_list(c->answer, WF_ANSWER_COUNT, answer_name);
+    printf("; time:");
+    print_list(c->time, WF_TIME_COUNT, time_name);
+    if (c->total < expected) {
+        printf("; incomplete: %zu of %zu", c->total, expected);
+    }
+    printf("\n");
+}
+
+void wf_format_time_ns(double ns, char *ret, size_t n)
+{
+    static const struct {
+        double unit;
+        const char *name;
+    } units[] = { { 1e9, "s" }, { 1e6, "ms" }, { 1e3, "us" }, { 1, "ns" } };
+    if (!isfinite(ns)) {
+        snprintf(ret, n, "-");
+        return;
+    }
+    size_t i = 0;
+    while (i < 3 && ns < units[i].unit) {
+        i++;
+    }
+    snprintf(ret, n, "%.4g %s", ns / units[i].unit, units[i].name);
+}
+
+struct row {
+    char time[32], spread[32], rate[32], roof[32];
+};
+
+/* Compute-bound ops show TFLOP/s; those whose least traffic takes longer than their
+ * arithmetic at the device's peaks, or at 50 flop a byte where no peak is known, GB/s.
+ */
+static void fill_rate(const struct wf_json *work, double median_ns, struct row *r)
+{
+    double flops = number(work, "flops");
+    double bytes = number(work, "bytes");
+    double peak_flops = number(work, "peak_flops");
+    double peak_bytes = number(work, "peak_bytes_per_s");
+    double ridge = peak_flops > 0 && peak_bytes > 0 ? peak_flops / peak_bytes : 50;
+    double floor_ns = number(work, "roofline_ns");
+    if (flops >= ridge * bytes) {
+        snprintf(r->rate, sizeof(r->rate), "%.4g TFLOP/s", flops / median_ns / 1e3);
+    } else {
+        snprintf(r->rate, sizeof(r->rate), "%.4g GB/s", bytes / median_ns);
+    }
+    if (floor_ns > 0) {
+        snprintf(r->roof, sizeof(r->roof), "%.0f %%", 100 * floor_ns / median_ns);
+    }
+}
+
+static void fill_row(const struct wf_json *result, struct row *r)
+{
+    const struct wf_json *timing = wf_json_find(result, "timing");
+    memset(r, 0, sizeof(*r));
+    double median = number(timing, "median");
+    if (!isfinite(median) || median <= 0) {
+        snprintf(r->time, sizeof(r->time), "-");
+        return;
+    }
+    wf_format_time_ns(median, r->time, sizeof(r->time));
+    snprintf(r->spread, sizeof(r->spread), "%.1f %%",
+             100 * (number(timing, "q3") - number(timing, "q1")) / median);
+    fill_rate(wf_json_find(result, "work"), median, r);
+}
+
+static void print_reason(const struct wf_json *result)
+{
+    const struct wf_json *task = wf_json_find(result, "task");
+    const char *answer = text(result, "answer");
+    const char *why = text(result, "answer_text");
+    const char *diagnosis = text(result, "diagnosis");
+    if (strcmp(answer, "PASS") == 0) {
+        return;
+    }
+    printf("%s / %s: %s%s%s%s%s\n", text(task, "case_name"), text(task, "kernel"),
+           answer, why[0] != '\0' ? ": " : "", why,
+           diagnosis[0] != '\0' ? "; likely: " : "", diagnosis);
+}
+
+static void add_row(struct wf_table *t, const struct wf_json *result)
+{
+    struct row r;
+    const struct wf_json *task = wf_json_find(result, "task");
+    const struct wf_json *device = wf_json_find(result, "device");
+    const char *name = text(task, "case_name");
+    const char *id = text(device, "id");
+    fill_row(result, &r);
+    const char *cell[] = {
+        name[0] != '\0' ? name : text(task, "label"),
+        text(task, "kernel"),
+        id[0] != '\0' ? id : text(task, "device_selector"),
+        text(result, "answer"),
+        text(result, "time"),
+        r.time,
+        r.spread,
+        r.rate,
+        r.roof,
+    };
+    wf_table_row(t, cell);
+}
+
+void wf_print_results(const struct wf_json *const *result,
+                      size_t count,
+                      bool failed_only)
+{
+    static const char *const header[] = { "case",    "kernel", "device",
+                                          "answer",  "time",   ">median",
+                                          ">spread", ">rate",  ">of roofline" };
+    struct wf_table *t = wf_table_create(header, sizeof(header) / sizeof(header[0]));
+    if (t == NULL) {
+        fprintf(stderr, "wavefarm: no memory for the table\n");
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!failed_only || strcmp(text(result[i], "answer"), "PASS") != 0) {
+            add_row(t, result[i]);
+        }
+    }
+    if (!wf_table_print(t)) {
+        fprintf(stderr, "wavefarm: no memory for the whole table\n");
+    }
+    wf_table_free(t);
+    for (size_t i = 0; i < count; i++) {
+        print_reason(result[i]);
+    }
+}

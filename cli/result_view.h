@@ -1,0 +1,33 @@
+/* Results for people: one table row a result, and the counts that decide the exit
+ * status. */
+#ifndef WF_CLI_RESULT_VIEW_H
+#define WF_CLI_RESULT_VIEW_H
+
+#include "core/json.h"
+#include "core/verdict.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct wf_result_counts {
+    size_t answer[WF_ANSWER_COUNT];
+    size_t time[WF_TIME_COUNT];
+    size_t total;
+};
+
+void wf_count_result(struct wf_result_counts *counts, const struct wf_json *result);
+/* PASS and NOT_SUPPORTED are no fault of a kernel; a suite that has only NOT_SUPPORTED
+ * proves nothing. */
+int wf_counts_exit(const struct wf_result_counts *counts, size_t expected);
+/* "5 results: 5 PASS; time: 3 OK, 2 NOISY". */
+void wf_print_counts(const struct wf_result_counts *counts, size_t expected);
+/* The table; only rows whose answer is not PASS when `failed_only`. Under the table the
+ * reason and diagnosis of each answer that is not PASS. */
+void wf_print_results(const struct wf_json *const *result,
+                      size_t count,
+                      bool failed_only);
+
+/* "51.2 us"; "-" when not finite. */
+void wf_format_time_ns(double ns, char *ret, size_t n);
+
+#endif
