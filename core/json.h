@@ -5,11 +5,14 @@
  * NaN or Infinity literals, no trailing text, at most 64 levels deep, at most
  * `WF_JSON_MAX_BYTES`. An integer literal (no '.', no exponent) must fit int64_t or
  * uint64_t and is kept exactly. A non-finite double is written as the string "nan",
- * "inf" or "-inf" and read back by wf_json_get_f64, so a file stays valid JSON.
+ * "inf" or "-inf" and read back by wf_json_get_f64, so a file stays valid JSON. The
+ * character \u0000 is refused: strings are C strings. Bytes of a built string that are
+ * not UTF-8 are written as U+FFFD.
  *
  * Ownership: a value belongs to its parent; the root belongs to the caller and is freed
  * by wf_json_free. `wf_json_set_*` and `wf_json_push_*` with a child ALWAYS take it,
- * also when they fail. A borrowed pointer lives as long as the root. */
+ * also when they fail; setting a key that is there replaces its value in its place. A
+ * borrowed pointer lives as long as the root. Several threads may read one tree. */
 #ifndef WF_CORE_JSON_H
 #define WF_CORE_JSON_H
 
@@ -53,7 +56,7 @@ enum wf_json_type wf_json_type(const struct wf_json *v);
 const char *wf_json_type_name(enum wf_json_type t);
 size_t wf_json_count(const struct wf_json *v); /* members or items */
 const struct wf_json *wf_json_at(const struct wf_json *v, size_t i); /* O(1) amortised
-                         for increasing i; NULL past the end */
+                         for any order of i; NULL past the end */
 /* First child and next sibling, for loops over large arrays and objects. */
 const struct wf_json *wf_json_first(const struct wf_json *v);
 const struct wf_json *wf_json_next(const struct wf_json *v);
