@@ -5,33 +5,41 @@
 #include "core/dtype_fast.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 
-/* Below this many elements a decode table of 256 entries does not pay. */
-#define TABLE_MIN 512
+_Static_assert(WF_E5M2FNUZ == WF_E4M3FNUZ + 1 && WF_E4M3FN == WF_E4M3FNUZ + 2 &&
+                   WF_E5M2 == WF_E4M3FNUZ + 3,
+               "the fp8 formats follow each other");
 
 static bool is_fp8(enum wf_dtype t)
 {
     return t == WF_E4M3FNUZ || t == WF_E5M2FNUZ || t == WF_E4M3FN || t == WF_E5M2;
 }
 
-static void fp8_table(enum wf_dtype t, float table[256])
+/* Decode tables of the four fp8 formats, in enum order. */
+static float fp8_tables[4][256];
+static pthread_once_t fp8_tables_once = PTHREAD_ONCE_INIT;
+
+static void make_fp8_tables(void)
 {
-    for (unsigned i = 0; i < 256; i++) {
-        table[i] = wf_fp8_to_f32(t, (uint8_t)i);
+    for (unsigned f = 0; f < 4; f++) {
+        for (unsigned i = 0; i < 256; i++) {
+            const enum wf_dtype t = (enum wf_dtype)((unsigned)WF_E4M3FNUZ + f);
+            fp8_tables[f][i] = wf_fp8_to_f32(t, (uint8_t)i);
+        }
     }
+}
+
+static const float *fp8_table(enum wf_dtype t)
+{
+    (void)pthread_once(&fp8_tables_once, make_fp8_tables);
+    return fp8_tables[(unsigned)t - (unsigned)WF_E4M3FNUZ];
 }
 
 static void fp8_to_f64(enum wf_dtype t, const uint8_t *src, double *dst, size_t n)
 {
-    float table[256];
-    if (n < TABLE_MIN) {
-        for (size_t i = 0; i < n; i++) {
-            dst[i] = (double)wf_fp8_to_f32(t, src[i]);
-        }
-        return;
-    }
-    fp8_table(t, table);
+    const float *table = fp8_table(t);
     for (size_t i = 0; i < n; i++) {
         dst[i] = (double)table[src[i]];
     }
@@ -39,14 +47,7 @@ static void fp8_to_f64(enum wf_dtype t, const uint8_t *src, double *dst, size_t 
 
 static void fp8_to_f32(enum wf_dtype t, const uint8_t *src, float *dst, size_t n)
 {
-    float table[256];
-    if (n < TABLE_MIN) {
-        for (size_t i = 0; i < n; i++) {
-            dst[i] = wf_fp8_to_f32(t, src[i]);
-        }
-        return;
-    }
-    fp8_table(t, table);
+    const float *table = fp8_table(t);
     for (size_t i = 0; i < n; i++) {
         dst[i] = table[src[i]];
     }

@@ -1,0 +1,199 @@
+/* The parts of the gemm reference. Private to kernels/gemm/.
+ *
+ * One element's error budget, all with the operands as they are after rounding to their
+ * types:
+ *
+ *   tol = (u_out + u_split) |ref|                       rounding of D, of split sums
+ *       + |alpha| S (4 sqrt(K / split) u_acc            accumulation (statistical bound
+ *                    + 3 u_acc                          on K / split roundings),
+ * epilogue
+ *                    + u_split min(1, 4 / sqrt(K))      running sums of a split product
+ *                    + 4 sqrt(K) 2^-53)                 the reference's own rounding
+ *       + |beta C| (3 u_acc + u_split)
+ *       + floor                                         half the smallest subnormal of
+ * D
+ *
+ *   S       = ||row i of op(A)|| * ||column j of op(B)|| >= sum_k |a_ik b_kj|
+ *             (Cauchy-Schwarz: rigorous, and O(MK + KN) instead of a second product)
+ *   u_out   unit roundoff of d_type, u_acc of the accumulator (f32: 2^-24)
+ *   u_split = split * u(accumulate_type) when split > 1, else 0. A running sum of
+ *             partial products is taken to stay below |ref| + 4 |alpha| S / sqrt(K):
+ * its end point plus four standard deviations of a walk that gets there.
+ *
+ * D overflows as its type says: from max + half a last place on, f32 f16 bf16 hold
+ * infinity and fp8 the largest finite value. Where the budget straddles that point both
+ * answers are right. */
+#ifndef WF_KERNELS_GEMM_GEMM_CHECK_H
+#define WF_KERNELS_GEMM_GEMM_CHECK_H
+
+#include "kernels/gemm/gemm.h"
+
+#define GEMM_SAMPLE_MAX 96
+
+struct gemm_tolerance {
+    double out;        /* factor of |ref| */
+    double accumulate; /* factor of S */
+    double c;          /* factor of |C| */
+    double floor;
+    double split;    /* part of `out` that is not the last rounding */
+    double max;      /* largest finite value of D */
+    double overflow; /* where rounding leaves the finite values */
+    bool saturates;
+    bool exact; /* integers: equality modulo 2^32 */
+};
+
+struct gemm_sample {
+    int64_t batch, row, col;
+    double got, want;
+};
+
+/* What has been seen of the output so far. */
+struct gemm_tally {
+    uint64_t elements, mismatches, nonfinite, unwritten;
+    double worst_ratio, max_abs, max_rel, max_tolerance;
+    bool has_worst;
+    int64_t worst[3];
+    double worst_got, worst_want, worst_tolerance;
+    int64_t low[3], high[3]; /* box round the wrong elements */
+    uint64_t sample_count;
+    struct gemm_sample sample[GEMM_SAMPLE_MAX];
+};
+
+struct wf_reference {
+    struct gemm g;
+    struct wf_reference_options options;
+    uint64_t seed;
+    bool sampled;        /* product check instead of the full reference */
+    void *input[GEMM_D]; /* as stored; NULL when not read */
+    double *a_norm;      /* [batch or 1][M] */
+    double *b_norm;      /* [batch or 1][N] */
+    struct gemm_tolerance tolerance;
+};
+
+/* Rows of one batch: first .. first + count, or the listed ones (ascending). */
+struct gemm_rows {
+    int64_t batch, first, count;
+    const int64_t *index; /* NULL: contiguous */
+};
+
+static inline int64_t gemm_row_at(const struct gemm_rows *r, int64_t i)
+{
+    return r->index != NULL ? r->index[i] : r->first + i;
+}
+
+/* Buffers of one check. */
+struct gemm_work {
+    double *a, *b;    /* panels of the operands */
+    double *product;  /* [rows][cols] of op(A) op(B) */
+    double *got, *c;  /* one row */
+    double *ref;      /* one row */
+    unsigned char *d; /* [rows][cols] as stored */
+};
+
+/* Largest panels; memory is bounded whatever the problem. */
+#define GEMM_PANEL_ROWS 512
+#define GEMM_PANEL_COLS 8192
+#define GEMM_PANEL_K    512
+
+/* gemm_work.c */
+enum wf_status gemm_work_init(struct gemm_work *w,
+                              const struct gemm *g,
+                              struct wf_error *err);
+void gemm_work_fini(struct gemm_work *w);
+/* Columns [col, col + cols) of the rows of D, as stored, into w->d. */
+enum wf_status gemm_read_d(struct gemm_work *w,
+                           const struct wf_reference *ref,
+                           const struct wf_output_source *outputs,
+                           const struct gemm_rows *rows,
+                           int64_t col,
+                           int64_t cols,
+                           struct wf_error *err);
+const void *gemm_c_row(const struct wf_reference *ref, int64_t batch, int64_t row);
+const double *gemm_a_norms(const struct wf_reference *ref, int64_t batch); /* [M] */
+const double *gemm_b_norms(const struct wf_reference *ref, int64_t batch); /* [N] */
+
+/* gemm_panel.c: w->product = op(A)[rows] op(B)[:, col .. col + cols) in double. */
+void gemm_panel_product(struct gemm_work *w,
+                        const struct wf_reference *ref,
+                        const struct gemm_rows *rows,
+                        int64_t col,
+                        int64_t cols);
+/* op(A)[rows][k .. k + depth) into w->a; returns whether it is stored transposed, with
+ * `depth` rows of rows->count instead of rows->count rows of `depth`. */
+bool gemm_load_a(struct gemm_work *w,
+                 const struct wf_reference *ref,
+                 const struct gemm_rows *rows,
+                 int64_t k,
+                 int64_t depth);
+
+/* gemm_blas.c */
+void gemm_blas_threads(int threads);
+/* c[m][n] = a b + accumulate * c; a is [m][k] or, transposed, [k][m]; b is [k][n] with
+ * row stride ldb or, transposed, [n][k]. */
+struct gemm_product {
+    int64_t m, n, k;
+    bool trans_a, trans_b;
+    const double *a;
+    const double *b;
+    int64_t ldb;
+    double *c;
+    bool accumulate;
+};
+void gemm_blas_product(const struct gemm_product *p);
+
+/* gemm_tolerance.c */
+void gemm_set_tolerance(struct gemm_tolerance *t,
+                        const struct gemm *g,
+                        const struct wf_reference_options *o);
+void gemm_tolerance_text(const struct wf_reference *ref, struct wf_check_report *ret);
+
+static inline double gemm_budget(const struct gemm_tolerance *t,
+                                 double ref,
+                                 double s,
+                                 double c)
+{
+    return t->out * ref + t->accumulate * s + t->c * c + t->floor;
+}
+
+/* gemm_compare.c */
+struct gemm_row {
+    int64_t batch, row, col, cols;
+    const double *ref, *got;
+    const unsigned char *raw; /* got as stored */
+    double a_norm;
+    const double *b_norm; /* [cols] */
+    const double *c;      /* [cols], NULL without C */
+};
+void gemm_tally_init(struct gemm_tally *tally);
+void gemm_compare_row(struct gemm_tally *tally,
+                      const struct wf_reference *ref,
+                      const struct gemm_row *row);
+void gemm_tally_report(const struct gemm_tally *tally, struct wf_check_report *ret);
+
+/* gemm_full.c: compares whole rows one element at a time. */
+enum wf_status gemm_check_rows(struct gemm_work *w,
+                               const struct wf_reference *ref,
+                               const struct wf_output_source *outputs,
+                               const struct gemm_rows *rows,
+                               struct gemm_tally *tally,
+                               struct wf_error *err);
+enum wf_status gemm_check_full(const struct wf_reference *ref,
+                               const struct wf_output_source *outputs,
+                               struct wf_check_report *ret,
+                               struct wf_error *err);
+
+/* gemm_freivalds.c */
+enum wf_status gemm_check_sampled(const struct wf_reference *ref,
+                                  const struct wf_output_source *outputs,
+                                  struct wf_check_report *ret,
+                                  struct wf_error *err);
+
+/* gemm_diagnose.c: the likely cause, "" when nothing fits. */
+void gemm_diagnose(const struct wf_reference *ref,
+                   const struct gemm_tally *tally,
+                   struct wf_check_report *ret);
+
+/* An element of an operand in double. */
+double gemm_element(const struct wf_reference *ref, enum gemm_tensor which, int64_t at);
+
+#endif

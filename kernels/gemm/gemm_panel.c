@@ -1,0 +1,111 @@
+/* Products of panels in double. Operands are kept as stored (the case's own bytes) and
+ * converted panel by panel: conversion costs a thousandth of the product. */
+#include "kernels/gemm/gemm_check.h"
+
+static const char *element_address(const struct wf_reference *ref,
+                                   enum gemm_tensor which,
+                                   int64_t at)
+{
+    return (const char *)ref->input[which] +
+           (size_t)at * wf_dtype_bytes(ref->g.matrix[which].dtype);
+}
+
+double gemm_element(const struct wf_reference *ref, enum gemm_tensor which, int64_t at)
+{
+    double v;
+    wf_to_f64(ref->g.matrix[which].dtype, element_address(ref, which, at), &v, 1);
+    return v;
+}
+
+/* rows x cols from storage position `at`, row stride ld, tightly into dst. */
+static void load_block(const struct wf_reference *ref,
+                       enum gemm_tensor which,
+                       int64_t at,
+                       const int64_t size[2],
+                       double *dst)
+{
+    const struct gemm_matrix *x = &ref->g.matrix[which];
+    for (int64_t r = 0; r < size[0]; r++) {
+        wf_to_f64(x->dtype, element_address(ref, which, at + r * x->ld),
+                  dst + r * size[1], (size_t)size[1]);
+    }
+}
+
+static void load_listed_a(struct gemm_work *w,
+                          const struct wf_reference *ref,
+                          const struct gemm_rows *rows,
+                          int64_t k,
+                          int64_t depth)
+{
+    const struct gemm_matrix *x = &ref->g.matrix[GEMM_A];
+    const int64_t base = rows->batch * x->stride;
+    for (int64_t i = 0; i < rows->count; i++) {
+        const int64_t row = gemm_row_at(rows, i);
+        if (!ref->g.trans_a) {
+            load_block(ref, GEMM_A, base + row * x->ld + k, (int64_t[]){ 1, depth },
+                       w->a + i * depth);
+            continue;
+        }
+        for (int64_t j = 0; j < depth; j++) {
+            w->a[i * depth + j] =
+                gemm_element(ref, GEMM_A, base + (k + j) * x->ld + row);
+        }
+    }
+}
+
+bool gemm_load_a(struct gemm_work *w,
+                 const struct wf_reference *ref,
+                 const struct gemm_rows *rows,
+                 int64_t k,
+                 int64_t depth)
+{
+    const struct gemm_matrix *x = &ref->g.matrix[GEMM_A];
+    if (rows->index != NULL || !ref->g.trans_a) {
+        load_listed_a(w, ref, rows, k, depth);
+        return false;
+    }
+    load_block(ref, GEMM_A, rows->batch * x->stride + k * x->ld + rows->first,
+               (int64_t[]){ depth, rows->count }, w->a);
+    return true;
+}
+
+static void load_b(struct gemm_work *w,
+                   const struct wf_reference *ref,
+                   int64_t batch,
+                   const int64_t corner[2],
+                   const int64_t size[2])
+{
+    const struct gemm_matrix *x = &ref->g.matrix[GEMM_B];
+    const int64_t base = batch * x->stride;
+    if (ref->g.trans_b) {
+        load_block(ref, GEMM_B, base + corner[1] * x->ld + corner[0],
+                   (int64_t[]){ size[1], size[0] }, w->b);
+    } else {
+        load_block(ref, GEMM_B, base + corner[0] * x->ld + corner[1], size, w->b);
+    }
+}
+
+void gemm_panel_product(struct gemm_work *w,
+                        const struct wf_reference *ref,
+                        const struct gemm_rows *rows,
+                        int64_t col,
+                        int64_t cols)
+{
+    const struct gemm *g = &ref->g;
+    for (int64_t k = 0; k < g->k; k += GEMM_PANEL_K) {
+        const int64_t depth = g->k - k < GEMM_PANEL_K ? g->k - k : GEMM_PANEL_K;
+        const bool turned = gemm_load_a(w, ref, rows, k, depth);
+        load_b(w, ref, rows->batch, (int64_t[]){ k, col }, (int64_t[]){ depth, cols });
+        const struct gemm_product p = { .m = rows->count,
+                                        .n = cols,
+                                        .k = depth,
+                                        .trans_a = turned,
+                                        .trans_b = g->trans_b,
+                                        .a = w->a,
+                                        .b = w->b,
+                                        .ldb = g->trans_b ? depth : cols,
+                                        .c = w->product,
+                                        .accumulate = k > 0 };
+        gemm_blas_product(&p);
+    }
+}

@@ -1,0 +1,200 @@
+/* Life of a gemm reference: makes the inputs once (the case's own bytes), their norms
+ * and the error model, and chooses the check. The choice depends on the case and the
+ * budget only, so that equal runs are checked alike on every machine. */
+#include "kernels/gemm/gemm_check.h"
+
+#include "core/buf.h"
+#include "kernels/parallel.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Multiply-adds of a full double reference that are always affordable: the largest of
+ * the five sizes has 2.7e10. */
+#define DEFAULT_BUDGET_MACS 4e10
+#define FILL_PIECE          (UINT64_C(1) << 18)
+#define NORM_BLOCK          2048
+
+struct fill_job {
+    const struct wf_case *c;
+    size_t tensor;
+    uint64_t seed_offset;
+    uint64_t elements;
+    size_t element_bytes;
+    char *dst;
+};
+
+static enum wf_status fill_piece(void *ctx, uint64_t piece, struct wf_error *err)
+{
+    const struct fill_job *j = ctx;
+    const uint64_t first = piece * FILL_PIECE;
+    const uint64_t left = j->elements - first;
+    return wf_case_fill(j->c, j->tensor, j->seed_offset, first,
+                        left < FILL_PIECE ? left : FILL_PIECE,
+                        j->dst + first * j->element_bytes, err);
+}
+
+static enum wf_status make_input(struct wf_reference *ref,
+                                 const struct wf_case *c,
+                                 enum gemm_tensor which,
+                                 struct wf_error *err)
+{
+    const struct wf_tensor *t = &ref->g.tensor[which];
+    const bool read =
+        which == GEMM_C ? gemm_reads_c(&ref->g) : gemm_reads_product(&ref->g);
+    if (!read || t->elements == 0 || ref->g.tensor[GEMM_D].elements == 0) {
+        return WF_OK;
+    }
+    char *dst = wf_calloc(t->elements, wf_dtype_bytes(t->dtype));
+    if (dst == NULL) {
+        return wf_errorf(err, WF_ENOMEM,
+                         "no memory for %llu bytes of %s in the reference",
+                         (unsigned long long)t->bytes, t->name);
+    }
+    ref->input[which] = dst;
+    struct fill_job job = {
+        c, which, ref->options.seed_offset, t->elements, wf_dtype_bytes(t->dtype), dst
+    };
+    return wf_parallel(ref->options.threads,
+                       (t->elements + FILL_PIECE - 1) / FILL_PIECE, fill_piece, &job,
+                       err);
+}
+
+/* Sums of squares of one matrix: along its stored rows, or down its columns. */
+static void add_squares(const struct gemm_matrix *x,
+                        const char *data,
+                        bool along_rows,
+                        double *sums)
+{
+    const size_t bytes = wf_dtype_bytes(x->dtype);
+    double block[NORM_BLOCK];
+    for (int64_t r = 0; r < x->rows; r++) {
+        for (int64_t c = 0; c < x->cols; c += NORM_BLOCK) {
+            const int64_t n = x->cols - c < NORM_BLOCK ? x->cols - c : NORM_BLOCK;
+            wf_to_f64(x->dtype, data + (size_t)(r * x->ld + c) * bytes, block,
+                      (size_t)n);
+            double sum = 0.0;
+            for (int64_t j = 0; j < n && along_rows; j++) {
+                sum += block[j] * block[j];
+            }
+            for (int64_t j = 0; j < n && !along_rows; j++) {
+                sums[c + j] += block[j] * block[j];
+            }
+            if (along_rows) {
+                sums[r] += sum;
+            }
+        }
+    }
+}
+
+/* Norms over k of each row of op(A) or column of op(B), rounded up. */
+static enum wf_status make_norms(const struct wf_reference *ref,
+                                 enum gemm_tensor which,
+                                 double **ret,
+                                 struct wf_error *err)
+{
+    const struct gemm *g = &ref->g;
+    const struct gemm_matrix *x = &g->matrix[which];
+    const bool k_is_cols = which == GEMM_A ? !g->trans_a : g->trans_b;
+    const int64_t side = which == GEMM_A ? g->m : g->n;
+    const int64_t n = g->tensor[GEMM_D].elements > 0 ? side : 0;
+    const int64_t batches = x->stride == 0 ? 1 : g->batch;
+    double *norms = wf_calloc((size_t)(batches * n) + 1, sizeof *norms);
+    if (norms == NULL) {
+        return wf_errorf(err, WF_ENOMEM, "no memory for the norms of a gemm reference");
+    }
+    *ret = norms;
+    if (ref->input[which] == NULL) {
+        return WF_OK;
+    }
+    for (int64_t b = 0; b < batches; b++) {
+        const char *data = (const char *)ref->input[which] +
+                           (size_t)(b * x->stride) * wf_dtype_bytes(x->dtype);
+        add_squares(x, data, k_is_cols, norms + b * n);
+    }
+    for (int64_t i = 0; i < batches * n; i++) {
+        norms[i] = sqrt(norms[i]) * (1.0 + 0x1p-30);
+    }
+    return WF_OK;
+}
+
+static void destroy(struct wf_reference *ref)
+{
+    if (ref == NULL) {
+        return;
+    }
+    for (int i = 0; i < GEMM_D; i++) {
+        free(ref->input[i]);
+    }
+    free(ref->a_norm);
+    free(ref->b_norm);
+    free(ref);
+}
+
+static bool beyond_budget(const struct gemm *g, double budget)
+{
+    const double macs = gemm_reads_product(g) ? gemm_flops(g) / 2.0 : 0.0;
+    return macs > (budget > 0.0 ? budget : DEFAULT_BUDGET_MACS);
+}
+
+static enum wf_status create(const struct wf_case *c,
+                             const void *state,
+                             const struct wf_reference_options *options,
+                             struct wf_reference **ret,
+                             struct wf_error *err)
+{
+    const struct gemm *g = state;
+    struct wf_reference *ref = wf_calloc(1, sizeof *ref);
+    if (ref == NULL) {
+        return wf_errorf(err, WF_ENOMEM, "no memory for a gemm reference");
+    }
+    ref->g = *g;
+    ref->options = *options;
+    ref->seed = wf_case_seed(c) + options->seed_offset;
+    ref->sampled = beyond_budget(g, options->budget_macs);
+    gemm_set_tolerance(&ref->tolerance, g, options);
+    enum wf_status st = make_input(ref, c, GEMM_A, err);
+    if (st == WF_OK) {
+        st = make_input(ref, c, GEMM_B, err);
+    }
+    if (st == WF_OK) {
+        st = make_input(ref, c, GEMM_C, err);
+    }
+    if (st == WF_OK) {
+        st = make_norms(ref, GEMM_A, &ref->a_norm, err);
+    }
+    if (st == WF_OK) {
+        st = make_norms(ref, GEMM_B, &ref->b_norm, err);
+    }
+    if (st != WF_OK) {
+        destroy(ref);
+        return st;
+    }
+    *ret = ref;
+    return WF_OK;
+}
+
+static enum wf_status check(struct wf_reference *ref,
+                            const struct wf_output_source *outputs,
+                            struct wf_check_report *ret,
+                            struct wf_error *err)
+{
+    struct wf_check_report report;
+    memset(&report, 0, sizeof report);
+    gemm_blas_threads(ref->options.threads);
+    gemm_tolerance_text(ref, &report);
+    const enum wf_status st = ref->sampled
+                                  ? gemm_check_sampled(ref, outputs, &report, err)
+                                  : gemm_check_full(ref, outputs, &report, err);
+    if (st == WF_OK) {
+        *ret = report;
+    }
+    return st;
+}
+
+const struct wf_reference_ops gemm_reference_ops = {
+    .create = create,
+    .destroy = destroy,
+    .check = check,
+};

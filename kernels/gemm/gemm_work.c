@@ -1,0 +1,94 @@
+/* Buffers of a check, and reading the output under test. */
+#include "kernels/gemm/gemm_check.h"
+
+#include "core/buf.h"
+
+#include <stdlib.h>
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+enum wf_status gemm_work_init(struct gemm_work *w,
+                              const struct gemm *g,
+                              struct wf_error *err)
+{
+    const size_t rows = (size_t)least(g->m, GEMM_PANEL_ROWS) + 1;
+    const size_t cols = (size_t)least(g->n, GEMM_PANEL_COLS) + 1;
+    const size_t depth = (size_t)least(g->k, GEMM_PANEL_K) + 1;
+    *w = (struct gemm_work){ 0 };
+    w->a = wf_calloc(rows * depth, sizeof *w->a);
+    w->b = wf_calloc(cols * depth, sizeof *w->b);
+    w->product = wf_calloc(rows * cols, sizeof *w->product);
+    w->got = wf_calloc(cols, sizeof *w->got);
+    w->c = wf_calloc(cols, sizeof *w->c);
+    w->ref = wf_calloc(cols, sizeof *w->ref);
+    w->d = wf_calloc(rows * cols, wf_dtype_bytes(g->matrix[GEMM_D].dtype));
+    if (w->a == NULL || w->b == NULL || w->product == NULL || w->got == NULL ||
+        w->c == NULL || w->ref == NULL || w->d == NULL) {
+        gemm_work_fini(w);
+        return wf_errorf(err, WF_ENOMEM,
+                         "no memory for the panels of a gemm reference");
+    }
+    return WF_OK;
+}
+
+void gemm_work_fini(struct gemm_work *w)
+{
+    free(w->a);
+    free(w->b);
+    free(w->product);
+    free(w->got);
+    free(w->c);
+    free(w->ref);
+    free(w->d);
+    *w = (struct gemm_work){ 0 };
+}
+
+enum wf_status gemm_read_d(struct gemm_work *w,
+                           const struct wf_reference *ref,
+                           const struct wf_output_source *outputs,
+                           const struct gemm_rows *rows,
+                           int64_t col,
+                           int64_t cols,
+                           struct wf_error *err)
+{
+    const struct gemm_matrix *x = &ref->g.matrix[GEMM_D];
+    const uint64_t bytes = wf_dtype_bytes(x->dtype);
+    const bool whole = rows->index == NULL && cols == x->ld;
+    const int64_t reads = whole ? 1 : rows->count;
+    const uint64_t piece = (uint64_t)cols * bytes * (whole ? (uint64_t)rows->count : 1);
+    for (int64_t i = 0; i < reads; i++) {
+        const int64_t at = rows->batch * x->stride + gemm_row_at(rows, i) * x->ld + col;
+        const enum wf_status st =
+            outputs->read(outputs->ctx, GEMM_D, (uint64_t)at * bytes, piece,
+                          w->d + (uint64_t)i * piece, err);
+        if (st != WF_OK) {
+            return st;
+        }
+    }
+    return WF_OK;
+}
+
+const void *gemm_c_row(const struct wf_reference *ref, int64_t batch, int64_t row)
+{
+    const struct gemm_matrix *x = &ref->g.matrix[GEMM_C];
+    const int64_t at = batch * x->stride + row * x->ld;
+    return (const char *)ref->input[GEMM_C] + (size_t)at * wf_dtype_bytes(x->dtype);
+}
+
+static int64_t own_batch(const struct gemm_matrix *x, int64_t batch)
+{
+    return x->stride == 0 ? 0 : batch;
+}
+
+const double *gemm_a_norms(const struct wf_reference *ref, int64_t batch)
+{
+    return ref->a_norm + own_batch(&ref->g.matrix[GEMM_A], batch) * ref->g.m;
+}
+
+const double *gemm_b_norms(const struct wf_reference *ref, int64_t batch)
+{
+    return ref->b_norm + own_batch(&ref->g.matrix[GEMM_B], batch) * ref->g.n;
+}
