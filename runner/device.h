@@ -11,14 +11,14 @@
 #include <stdint.h>
 
 struct wf_device {
-    char runtime[16];     /* "host", "cuda", "amd", "emulator" */
-    char library[512];    /* path that was loaded */
+    char runtime[16];  /* "host", "cuda", "amd", "emulator" */
+    char library[512]; /* path that was loaded */
     int ordinal;
-    char id[96];          /* stable: "cuda:GPU-<uuid or pci>", "host:<hostname>:0" */
+    char id[96]; /* stable: "cuda:GPU-<uuid or pci>", "host:<hostname>:0" */
     char name[128];
-    char arch[64];        /* with feature suffixes, as the runtime says it */
-    char model[64];       /* MI300X MI300A MI308X MI325X H200 ..., or the CPU's name */
-    char partition[16];   /* "SPX/NPS1"; "" where there is none */
+    char arch[64];      /* with feature suffixes, as the runtime says it */
+    char model[64];     /* MI300X MI300A MI308X MI325X H200 ..., or the CPU's name */
+    char partition[16]; /* "SPX/NPS1"; "" where there is none */
     char driver[64];
     char pci_bus_id[32];
     int cu_count, xcc_count, warp_size;
@@ -27,7 +27,7 @@ struct wf_device {
     bool times_modelled;
     bool library_kernels; /* may run host libraries */
     char cpus[256];
-    double peak_bytes_per_s;  /* 0: unknown */
+    double peak_bytes_per_s; /* 0: unknown */
 };
 
 struct wf_device_list {
@@ -46,8 +46,9 @@ enum wf_status wf_devices_discover(const char *runtime,
 void wf_device_list_free(struct wf_device_list *list);
 /* "cuda:0", "cuda" (ordinal 0), "host", "emulator:1". ENOTFOUND lists what there is and
  * why the asked runtime has none. */
-enum wf_status
-wf_device_open(const char *selector, struct wf_device *ret, struct wf_error *err);
+enum wf_status wf_device_open(const char *selector,
+                              struct wf_device *ret,
+                              struct wf_error *err);
 /* Peak rate for a type in flop/s from the model table; 0 when unknown. */
 double wf_device_peak_flops(const struct wf_device *device, const char *dtype);
 /* As in a result's "device" member and in a runner's registration. */

@@ -35,12 +35,37 @@ enum {
     hipErrorUnknown = 999
 };
 
-enum { hipMemcpyHostToHost, hipMemcpyHostToDevice, hipMemcpyDeviceToHost,
-       hipMemcpyDeviceToDevice, hipMemcpyDefault };
+enum {
+    hipMemcpyHostToHost,
+    hipMemcpyHostToDevice,
+    hipMemcpyDeviceToHost,
+    hipMemcpyDeviceToDevice,
+    hipMemcpyDefault
+};
 
-enum { hipEventDefault = 0, hipEventBlockingSync = 1, hipEventDisableTiming = 2 };
-enum { hipStreamDefault = 0, hipStreamNonBlocking = 1 };
-enum { hipFuncAttributeMaxDynamicSharedMemorySize = 8 };
+enum {
+    hipEventDefault = 0,
+    hipEventBlockingSync = 1,
+    hipEventDisableTiming = 2
+};
+enum {
+    hipStreamDefault = 0,
+    hipStreamNonBlocking = 1
+};
+enum {
+    hipFuncAttributeMaxDynamicSharedMemorySize = 8
+};
+
+/* hipDeviceAttribute_t, the ones that are asked for. */
+enum {
+    hipDeviceAttributeClockRate = 5,
+    hipDeviceAttributeL2CacheSize = 19,
+    hipDeviceAttributeMaxThreadsPerBlock = 56,
+    hipDeviceAttributeMemoryClockRate = 60,
+    hipDeviceAttributeMultiprocessorCount = 63,
+    hipDeviceAttributeMaxSharedMemoryPerBlock = 74,
+    hipDeviceAttributeWarpSize = 87
+};
 
 /* `extra` of hipModuleLaunchKernel. */
 #define HIP_LAUNCH_PARAM_BUFFER_POINTER ((void *)0x01)
@@ -49,24 +74,24 @@ enum { hipFuncAttributeMaxDynamicSharedMemorySize = 8 };
 
 /* Optional extensions of ours. */
 struct wf_rt_info {
-    uint32_t size;          /* set by the caller */
-    uint32_t abi;           /* 1 */
-    char name[32];          /* "host", "cuda", "emulator" */
-    char version[64];       /* of what is behind it: driver version */
-    int32_t times_modelled; /* 1: hipEventElapsedTime gives cycles of a model */
+    uint32_t size;           /* set by the caller */
+    uint32_t abi;            /* 1 */
+    char name[32];           /* "host", "cuda", "emulator" */
+    char version[64];        /* of what is behind it: driver version */
+    int32_t times_modelled;  /* 1: hipEventElapsedTime gives cycles of a model */
     int32_t library_kernels; /* 1: device memory is host memory */
 };
 struct wf_rt_device_info {
     uint32_t size;
     int32_t cu_count, xcc_count, warp_size;
     uint64_t memory_bytes, l2_bytes, llc_bytes;
-    uint64_t lds_bytes;     /* most dynamic shared memory of a workgroup */
-    char name[128];         /* "AMD Instinct MI300X", "NVIDIA H200", CPU's model name */
-    char arch[64];          /* "gfx942:sramecc+:xnack-", "sm_90", "x86-64" */
+    uint64_t lds_bytes; /* most dynamic shared memory of a workgroup */
+    char name[128];     /* "AMD Instinct MI300X", "NVIDIA H200", CPU's model name */
+    char arch[64];      /* "gfx942:sramecc+:xnack-", "sm_90", "x86-64" */
     char pci_bus_id[32];
     int32_t clock_khz, memory_clock_khz;
-    char cpus[256];         /* host runtime: its core set, "0-3,8" */
-    char uuid[48];          /* "GPU-xxxxxxxx-..." where the vendor gives one, else "" */
+    char cpus[256]; /* host runtime: its core set, "0-3,8" */
+    char uuid[48];  /* "GPU-xxxxxxxx-..." where the vendor gives one, else "" */
 };
 struct wf_rt_tensor_map {
     void *base;
@@ -77,7 +102,7 @@ struct wf_rt_tensor_map {
     uint32_t box[5];
     uint32_t swizzle_bytes;
 };
-struct wf_rt_power {        /* NaN where unknown */
+struct wf_rt_power { /* NaN where unknown */
     uint32_t size;
     double clock_mhz, memory_clock_mhz, power_w, temperature_c;
     uint64_t throttle_reasons; /* runtime's own bits; 0 none */
