@@ -22,17 +22,21 @@ enum wf_status wf_buf_reserve(struct wf_buf *b, size_t extra, struct wf_error *e
     char *grown;
 
     if (__builtin_add_overflow(b->len, extra, &need) ||
-        __builtin_add_overflow(need, (size_t)1, &need) || need > PTRDIFF_MAX)
+        __builtin_add_overflow(need, (size_t)1, &need) || need > PTRDIFF_MAX) {
         return wf_errorf(err, WF_ENOMEM, "buffer of %zu + %zu bytes is too large",
                          b->len, extra);
-    if (need <= b->cap)
+    }
+    if (need <= b->cap) {
         return WF_OK;
+    }
     cap = b->cap < BUF_FIRST_BYTES ? BUF_FIRST_BYTES : b->cap + b->cap / 2;
-    if (cap < need)
+    if (cap < need) {
         cap = need;
+    }
     grown = realloc(b->data, cap);
-    if (grown == NULL)
+    if (grown == NULL) {
         return wf_errorf(err, WF_ENOMEM, "no memory for a buffer of %zu bytes", cap);
+    }
     grown[b->len] = '\0';
     b->data = grown;
     b->cap = cap;
@@ -46,11 +50,13 @@ enum wf_status wf_buf_add(struct wf_buf *b,
 {
     enum wf_status status;
 
-    if (n == 0)
+    if (n == 0) {
         return WF_OK;
+    }
     status = wf_buf_reserve(b, n, err);
-    if (status != WF_OK)
+    if (status != WF_OK) {
         return status;
+    }
     memcpy(b->data + b->len, bytes, n);
     b->len += n;
     b->data[b->len] = '\0';
@@ -74,11 +80,13 @@ enum wf_status wf_buf_printf(struct wf_buf *b,
     va_start(ap, fmt);
     n = vsnprintf(NULL, 0, fmt, ap);
     va_end(ap);
-    if (n < 0)
+    if (n < 0) {
         return wf_errorf(err, WF_EINTERNAL, "cannot format \"%s\"", fmt);
+    }
     status = wf_buf_reserve(b, (size_t)n, err);
-    if (status != WF_OK)
+    if (status != WF_OK) {
         return status;
+    }
     va_start(ap, fmt);
     (void)vsnprintf(b->data + b->len, (size_t)n + 1, fmt, ap);
     va_end(ap);
@@ -94,14 +102,16 @@ const char *wf_buf_cstr(const struct wf_buf *b)
 void wf_buf_clear(struct wf_buf *b)
 {
     b->len = 0;
-    if (b->data != NULL)
+    if (b->data != NULL) {
         b->data[0] = '\0';
+    }
 }
 
 void wf_buf_free(struct wf_buf *b)
 {
-    if (b == NULL)
+    if (b == NULL) {
         return;
+    }
     free(b->data);
     *b = (struct wf_buf)WF_BUF_INIT;
 }
@@ -110,8 +120,9 @@ void *wf_calloc(size_t n, size_t size)
 {
     size_t bytes;
 
-    if (__builtin_mul_overflow(n, size, &bytes))
+    if (__builtin_mul_overflow(n, size, &bytes)) {
         return NULL;
+    }
     /* A NULL must mean "no memory", so nothing is allocated as one byte. */
     return calloc(1, bytes == 0 ? 1 : bytes);
 }
@@ -120,8 +131,9 @@ void *wf_realloc_array(void *p, size_t n, size_t size)
 {
     size_t bytes;
 
-    if (__builtin_mul_overflow(n, size, &bytes))
+    if (__builtin_mul_overflow(n, size, &bytes)) {
         return NULL;
+    }
     return realloc(p, bytes == 0 ? 1 : bytes);
 }
 
@@ -130,12 +142,14 @@ char *wf_strndup(const char *s, size_t n)
     size_t len;
     char *copy;
 
-    if (s == NULL)
+    if (s == NULL) {
         return NULL;
+    }
     len = strnlen(s, n);
     copy = malloc(len + 1);
-    if (copy == NULL)
+    if (copy == NULL) {
         return NULL;
+    }
     memcpy(copy, s, len);
     copy[len] = '\0';
     return copy;
@@ -155,11 +169,13 @@ char *wf_asprintf(const char *fmt, ...)
     va_start(ap, fmt);
     n = vsnprintf(NULL, 0, fmt, ap);
     va_end(ap);
-    if (n < 0)
+    if (n < 0) {
         return NULL;
+    }
     text = malloc((size_t)n + 1);
-    if (text == NULL)
+    if (text == NULL) {
         return NULL;
+    }
     va_start(ap, fmt);
     (void)vsnprintf(text, (size_t)n + 1, fmt, ap);
     va_end(ap);

@@ -12,16 +12,22 @@ struct wf_buf {
     size_t cap;
 };
 
-#define WF_BUF_INIT { NULL, 0, 0 }
+#define WF_BUF_INIT \
+    {               \
+        NULL, 0, 0  \
+    }
 
 /* ENOMEM only; the buffer is unchanged then. */
 enum wf_status wf_buf_reserve(struct wf_buf *b, size_t extra, struct wf_error *err);
-enum wf_status
-wf_buf_add(struct wf_buf *b, const void *bytes, size_t n, struct wf_error *err);
+enum wf_status wf_buf_add(struct wf_buf *b,
+                          const void *bytes,
+                          size_t n,
+                          struct wf_error *err);
 enum wf_status wf_buf_puts(struct wf_buf *b, const char *text, struct wf_error *err);
-enum wf_status
-wf_buf_printf(struct wf_buf *b, struct wf_error *err, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+enum wf_status wf_buf_printf(struct wf_buf *b,
+                             struct wf_error *err,
+                             const char *fmt,
+                             ...) __attribute__((format(printf, 3, 4)));
 const char *wf_buf_cstr(const struct wf_buf *b); /* "" when empty; borrowed */
 void wf_buf_clear(struct wf_buf *b);             /* keeps the memory */
 void wf_buf_free(struct wf_buf *b);              /* NULL is good; leaves WF_BUF_INIT */

@@ -26,8 +26,9 @@ static void system_sleep_ns(void *ctx, int64_t ns)
     struct timespec ts;
 
     (void)ctx;
-    if (ns <= 0)
+    if (ns <= 0) {
         return;
+    }
     ts.tv_sec = (time_t)(ns / NS_PER_S);
     ts.tv_nsec = (long)(ns % NS_PER_S);
     (void)nanosleep(&ts, NULL);

@@ -48,8 +48,9 @@ static bool is_digit(char c)
 
 static size_t skip_digits(const char *text, size_t n, size_t i)
 {
-    while (i < n && is_digit(text[i]))
+    while (i < n && is_digit(text[i])) {
         i++;
+    }
     return i;
 }
 
@@ -58,11 +59,13 @@ static size_t skip_exponent(const char *text, size_t n, size_t i)
 {
     size_t j = i;
 
-    if (j >= n || (text[j] != 'e' && text[j] != 'E'))
+    if (j >= n || (text[j] != 'e' && text[j] != 'E')) {
         return i;
+    }
     j++;
-    if (j < n && (text[j] == '+' || text[j] == '-'))
+    if (j < n && (text[j] == '+' || text[j] == '-')) {
         j++;
+    }
     return j < n && is_digit(text[j]) ? skip_digits(text, n, j) : i;
 }
 
@@ -72,12 +75,14 @@ size_t wf_decimal_scan(const char *text, size_t n, bool *ret_is_integer)
     size_t whole;
 
     *ret_is_integer = true;
-    if (i >= n || !is_digit(text[i]))
+    if (i >= n || !is_digit(text[i])) {
         return 0;
+    }
     i = text[i] == '0' ? i + 1 : skip_digits(text, n, i);
     whole = i;
-    if (i + 1 < n && text[i] == '.' && is_digit(text[i + 1]))
+    if (i + 1 < n && text[i] == '.' && is_digit(text[i + 1])) {
         i = skip_digits(text, n, i + 1);
+    }
     i = skip_exponent(text, n, i);
     *ret_is_integer = i == whole;
     return i;
@@ -98,8 +103,9 @@ static bool exact_short(const char *text, size_t n, double *ret)
             after_point = true;
             continue;
         }
-        if (!is_digit(text[i]) || ++count > EXACT_DIGITS)
+        if (!is_digit(text[i]) || ++count > EXACT_DIGITS) {
             return false;
+        }
         digits = digits * 10 + (uint64_t)(text[i] - '0');
         fraction += after_point ? 1 : 0;
     }
@@ -113,15 +119,18 @@ bool wf_decimal_to_f64(const char *text, size_t n, double *ret)
     char copy[WF_DECIMAL_MAX_CHARS + 1];
     double v;
 
-    if (exact_short(text, n, ret))
+    if (exact_short(text, n, ret)) {
         return true;
-    if (n > WF_DECIMAL_MAX_CHARS)
+    }
+    if (n > WF_DECIMAL_MAX_CHARS) {
         return false;
+    }
     memcpy(copy, text, n);
     copy[n] = '\0';
     v = strtod_l(copy, NULL, c_locale());
-    if (!isfinite(v))
+    if (!isfinite(v)) {
         return false;
+    }
     *ret = v;
     return true;
 }
@@ -142,13 +151,15 @@ static bool next_sixteen_up(double v, char *buf, size_t n)
     (void)snprintf(digits, sizeof digits, "%.15e", fabs(v));
     exponent = strtol(strchr(digits, 'e') + 1, NULL, 10);
     for (const char *p = digits; *p != 'e'; p++) {
-        if (is_digit(*p))
+        if (is_digit(*p)) {
             m = m * 10 + (uint64_t)(*p - '0');
+        }
     }
     (void)snprintf(digits, sizeof digits, "%s%" PRIu64 "e%ld", v < 0 ? "-" : "", m + 1,
                    exponent - 15);
-    if (!reads_back(digits, v))
+    if (!reads_back(digits, v)) {
         return false;
+    }
     (void)snprintf(buf, n, "%s%" PRIu64 ".%015" PRIu64 "e%+03ld", v < 0 ? "-" : "",
                    (m + 1) / 1000000000000000u, (m + 1) % 1000000000000000u, exponent);
     return true;
@@ -163,11 +174,13 @@ static void shortest(double v, char *buf, size_t n)
 
     for (; digits < 17; digits++) {
         (void)snprintf(buf, n, "%.*g", digits, v);
-        if (reads_back(buf, v))
+        if (reads_back(buf, v)) {
             return;
+        }
     }
-    if (fabs(frexp(v, &exponent)) == 0.5 && next_sixteen_up(v, buf, n))
+    if (fabs(frexp(v, &exponent)) == 0.5 && next_sixteen_up(v, buf, n)) {
         return;
+    }
     (void)snprintf(buf, n, "%.17g", v);
 }
 

@@ -17,34 +17,41 @@ static void trim_torn_utf8(char *text, size_t len)
     size_t want;
 
     while (start > 0 && len - start < 3 &&
-           ((unsigned char)text[start - 1] & 0xC0) == 0x80)
+           ((unsigned char)text[start - 1] & 0xC0) == 0x80) {
         start--;
-    if (start == 0)
+    }
+    if (start == 0) {
         return;
+    }
     start--;
-    if (((unsigned char)text[start] & 0xE0) == 0xC0)
+    if (((unsigned char)text[start] & 0xE0) == 0xC0) {
         want = 2;
-    else if (((unsigned char)text[start] & 0xF0) == 0xE0)
+    } else if (((unsigned char)text[start] & 0xF0) == 0xE0) {
         want = 3;
-    else if (((unsigned char)text[start] & 0xF8) == 0xF0)
+    } else if (((unsigned char)text[start] & 0xF8) == 0xF0) {
         want = 4;
-    else
+    } else {
         return;
-    if (len - start < want)
+    }
+    if (len - start < want) {
         text[start] = '\0';
+    }
 }
 
 static void clean_line(char *text, size_t size, int wanted)
 {
     size_t len = strlen(text);
 
-    if (wanted >= 0 && (size_t)wanted >= size)
+    if (wanted >= 0 && (size_t)wanted >= size) {
         trim_torn_utf8(text, len);
-    while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r'))
+    }
+    while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r')) {
         text[--len] = '\0';
+    }
     for (char *p = text; *p != '\0'; p++) {
-        if ((unsigned char)*p < 0x20 || *p == 0x7f)
+        if ((unsigned char)*p < 0x20 || *p == 0x7f) {
             *p = ' ';
+        }
     }
 }
 
@@ -74,8 +81,9 @@ enum wf_status wf_errorf(struct wf_error *err,
     char text[sizeof err->text];
     va_list ap;
 
-    if (err == NULL)
+    if (err == NULL) {
         return status;
+    }
     va_start(ap, fmt);
     format_line(text, sizeof text, fmt, ap);
     va_end(ap);
@@ -106,8 +114,9 @@ enum wf_status wf_error_errno(struct wf_error *err, int errnum, const char *fmt,
     const char *said = strerror_r(errnum, reason, sizeof reason);
     va_list ap;
 
-    if (err == NULL)
+    if (err == NULL) {
         return status;
+    }
     va_start(ap, fmt);
     format_line(text, sizeof text, fmt, ap);
     va_end(ap);
@@ -123,8 +132,9 @@ enum wf_status wf_error_prefix(struct wf_error *err, const char *fmt, ...)
     char text[2 * sizeof err->text + 2];
     va_list ap;
 
-    if (err == NULL)
+    if (err == NULL) {
         return WF_EINTERNAL; /* the status is not known here; it is not success */
+    }
     va_start(ap, fmt);
     format_line(prefix, sizeof prefix, fmt, ap);
     va_end(ap);

@@ -8,25 +8,25 @@
 #define WF_CORE_ERROR_H
 
 /* X(name, text): text is stable, it goes over the wire. */
-#define WF_STATUS_LIST(X)                                                              \
-    X(OK, 0, "ok")                                                                     \
-    X(EINVAL, -1, "invalid")          /* input violates its contract */                \
-    X(EPARSE, -2, "parse")            /* text or file is not well-formed */            \
-    X(ERANGE, -3, "range")            /* a number does not fit */                      \
-    X(ENOMEM, -4, "no-memory")                                                         \
-    X(EIO, -5, "io")                                                                   \
-    X(ENOSPC, -6, "no-space")                                                          \
-    X(ENOTFOUND, -7, "not-found")                                                      \
-    X(EEXIST, -8, "exists")                                                            \
-    X(ETIMEOUT, -9, "timeout")                                                         \
-    X(EREFUSED, -10, "refused")       /* authentication or policy */                   \
-    X(ECONFLICT, -11, "conflict")     /* stale token, concurrent change */             \
-    X(ENETWORK, -12, "network")                                                        \
-    X(EDB, -13, "database")                                                            \
-    X(EDEVICE, -14, "device")         /* HIP runtime said no */                        \
-    X(EUNSUPPORTED, -15, "unsupported")                                                \
-    X(ECANCELLED, -16, "cancelled")                                                    \
-    X(EINTERNAL, -17, "internal")     /* a promise of ours is broken */
+#define WF_STATUS_LIST(X)                                              \
+    X(OK, 0, "ok")                                                     \
+    X(EINVAL, -1, "invalid") /* input violates its contract */         \
+    X(EPARSE, -2, "parse")   /* text or file is not well-formed */     \
+    X(ERANGE, -3, "range")   /* a number does not fit */               \
+    X(ENOMEM, -4, "no-memory")                                         \
+    X(EIO, -5, "io")                                                   \
+    X(ENOSPC, -6, "no-space")                                          \
+    X(ENOTFOUND, -7, "not-found")                                      \
+    X(EEXIST, -8, "exists")                                            \
+    X(ETIMEOUT, -9, "timeout")                                         \
+    X(EREFUSED, -10, "refused")   /* authentication or policy */       \
+    X(ECONFLICT, -11, "conflict") /* stale token, concurrent change */ \
+    X(ENETWORK, -12, "network")                                        \
+    X(EDB, -13, "database")                                            \
+    X(EDEVICE, -14, "device") /* HIP runtime said no */                \
+    X(EUNSUPPORTED, -15, "unsupported")                                \
+    X(ECANCELLED, -16, "cancelled")                                    \
+    X(EINTERNAL, -17, "internal") /* a promise of ours is broken */
 
 enum wf_status {
 #define X(name, value, text) WF_##name = (value),
@@ -36,14 +36,16 @@ enum wf_status {
 
 struct wf_error {
     enum wf_status status;
-    int native;       /* errno, hipError_t, CURLcode; 0 where none */
-    char domain[16];  /* "errno", "hip", "curl", "sqlstate:40001"; "" where none */
-    char text[768];   /* one line, no trailing newline */
+    int native;      /* errno, hipError_t, CURLcode; 0 where none */
+    char domain[16]; /* "errno", "hip", "curl", "sqlstate:40001"; "" where none */
+    char text[768];  /* one line, no trailing newline */
 };
 
 /* Writes the text and returns `status`, so that report and return are one line. */
-enum wf_status wf_errorf(struct wf_error *err, enum wf_status status, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+enum wf_status wf_errorf(struct wf_error *err,
+                         enum wf_status status,
+                         const char *fmt,
+                         ...) __attribute__((format(printf, 3, 4)));
 
 /* As wf_errorf, with ": strerror(errnum)" appended and the status chosen from errnum
  * (ENOENT -> ENOTFOUND, ENOSPC -> ENOSPC, ENOMEM -> ENOMEM, else EIO). */

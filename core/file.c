@@ -36,19 +36,24 @@ static enum wf_status read_to_end(int fd,
 
     for (;;) {
         status = wf_buf_reserve(out, READ_CHUNK_BYTES, err);
-        if (status != WF_OK)
+        if (status != WF_OK) {
             return status;
+        }
         n = read(fd, out->data + out->len, READ_CHUNK_BYTES);
-        if (n < 0 && errno == EINTR)
+        if (n < 0 && errno == EINTR) {
             continue;
-        if (n < 0)
+        }
+        if (n < 0) {
             return wf_error_errno(err, errno, "cannot read %s", path);
-        if (n == 0)
+        }
+        if (n == 0) {
             return WF_OK;
+        }
         out->len += (size_t)n;
-        if (out->len - start > max_bytes)
+        if (out->len - start > max_bytes) {
             return wf_errorf(err, WF_EINVAL, "%s is larger than %zu bytes", path,
                              max_bytes);
+        }
     }
 }
 
@@ -63,8 +68,9 @@ enum wf_status wf_file_read(const char *path,
     int fd;
 
     fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    if (fd < 0) {
         return wf_error_errno(err, errno, "cannot open %s", path);
+    }
     if (fstat(fd, &st) != 0) {
         status = wf_error_errno(err, errno, "cannot look at %s", path);
         goto out;
@@ -75,16 +81,19 @@ enum wf_status wf_file_read(const char *path,
     }
     if (S_ISREG(st.st_mode) && st.st_size > 0 && (uint64_t)st.st_size <= max_bytes) {
         status = wf_buf_reserve(out, (size_t)st.st_size + READ_CHUNK_BYTES, err);
-        if (status != WF_OK)
+        if (status != WF_OK) {
             goto out;
+        }
     }
     status = read_to_end(fd, path, max_bytes, out, err);
 out:
     (void)close(fd);
-    if (status != WF_OK)
+    if (status != WF_OK) {
         out->len = start;
-    if (out->data != NULL)
+    }
+    if (out->data != NULL) {
         out->data[out->len] = '\0';
+    }
     return status;
 }
 
@@ -92,10 +101,12 @@ enum wf_status wf_file_size(const char *path, uint64_t *ret_bytes, struct wf_err
 {
     struct stat st;
 
-    if (stat(path, &st) != 0)
+    if (stat(path, &st) != 0) {
         return wf_error_errno(err, errno, "cannot look at %s", path);
-    if (!S_ISREG(st.st_mode))
+    }
+    if (!S_ISREG(st.st_mode)) {
         return wf_errorf(err, WF_EINVAL, "%s is not a regular file", path);
+    }
     *ret_bytes = (uint64_t)st.st_size;
     return WF_OK;
 }
@@ -118,10 +129,12 @@ enum wf_status wf_write_all(int fd,
 
     while (n > 0) {
         done = write(fd, p, n);
-        if (done < 0 && errno == EINTR)
+        if (done < 0 && errno == EINTR) {
             continue;
-        if (done < 0)
+        }
+        if (done < 0) {
             return wf_error_errno(err, errno, "cannot write %s", what);
+        }
         p += done;
         n -= (size_t)done;
     }
@@ -133,8 +146,9 @@ static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
-    if (slash == NULL)
+    if (slash == NULL) {
         return wf_strdup(".");
+    }
     return slash == path ? wf_strdup("/") : wf_strndup(path, (size_t)(slash - path));
 }
 
@@ -144,15 +158,18 @@ static enum wf_status sync_folder_of(const char *path, struct wf_error *err)
     char *folder = folder_of(path);
     int fd;
 
-    if (folder == NULL)
+    if (folder == NULL) {
         return wf_errorf(err, WF_ENOMEM, "no memory to write %s", path);
+    }
     fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     /* Some file systems refuse fsync on folders (EINVAL); there is no more to do then.
      */
-    if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL))
+    if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL)) {
         status = wf_error_errno(err, errno, "cannot sync folder %s", folder);
-    if (fd >= 0)
+    }
+    if (fd >= 0) {
         (void)close(fd);
+    }
     free(folder);
     return status;
 }
@@ -173,11 +190,13 @@ static enum wf_status open_temporary(const char *path,
         free(name);
         name = wf_asprintf("%s.tmp-%ld-%u", path, (long)getpid(),
                            atomic_fetch_add(&counter, 1));
-        if (name == NULL)
+        if (name == NULL) {
             return wf_errorf(err, WF_ENOMEM, "no memory to write %s", path);
+        }
         fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd < 0 && errno != EEXIST)
+        if (fd < 0 && errno != EEXIST) {
             break;
+        }
     }
     if (fd < 0) {
         status = wf_error_errno(err, errno, "cannot create %s", name);
@@ -199,19 +218,24 @@ enum wf_status wf_file_write_atomic(const char *path,
     int fd = -1;
 
     status = open_temporary(path, &name, &fd, err);
-    if (status != WF_OK)
+    if (name == NULL) {
         return status;
+    }
     status = wf_write_all(fd, data, n, name, err);
-    if (status == WF_OK && fsync(fd) != 0)
+    if (status == WF_OK && fsync(fd) != 0) {
         status = wf_error_errno(err, errno, "cannot sync %s", name);
-    if (close(fd) != 0 && status == WF_OK)
+    }
+    if (close(fd) != 0 && status == WF_OK) {
         status = wf_error_errno(err, errno, "cannot close %s", name);
-    if (status == WF_OK && rename(name, path) != 0)
+    }
+    if (status == WF_OK && rename(name, path) != 0) {
         status = wf_error_errno(err, errno, "cannot rename %s to %s", name, path);
-    if (status != WF_OK)
+    }
+    if (status != WF_OK) {
         (void)unlink(name);
-    else
+    } else {
         status = sync_folder_of(path, err);
+    }
     free(name);
     return status;
 }
@@ -223,13 +247,15 @@ static enum wf_status make_folder(const char *path, struct wf_error *err)
     struct stat st;
     int errnum;
 
-    if (mkdir(path, 0777) == 0)
+    if (mkdir(path, 0777) == 0) {
         return WF_OK;
+    }
     errnum = errno;
     /* A folder that is there may also answer EROFS or EACCES. */
     if (stat(path, &st) == 0) {
-        if (S_ISDIR(st.st_mode))
+        if (S_ISDIR(st.st_mode)) {
             return WF_OK;
+        }
         return wf_errorf(err, WF_EEXIST, "cannot make folder %s: a file has that name",
                          path);
     }
@@ -241,20 +267,24 @@ enum wf_status wf_mkdir_parents(const char *path, struct wf_error *err)
     enum wf_status status = WF_OK;
     char *copy;
 
-    if (path[0] == '\0')
+    if (path[0] == '\0') {
         return wf_errorf(err, WF_EINVAL, "a folder needs a name");
+    }
     copy = wf_strdup(path);
-    if (copy == NULL)
+    if (copy == NULL) {
         return wf_errorf(err, WF_ENOMEM, "no memory to make folder %s", path);
+    }
     for (char *p = copy + 1; status == WF_OK && *p != '\0'; p++) {
-        if (*p != '/' || p[-1] == '/')
+        if (*p != '/' || p[-1] == '/') {
             continue;
+        }
         *p = '\0';
         status = make_folder(copy, err);
         *p = '/';
     }
-    if (status == WF_OK)
+    if (status == WF_OK) {
         status = make_folder(copy, err);
+    }
     free(copy);
     return status;
 }
@@ -289,12 +319,14 @@ static enum wf_status empty_folder(int fd,
         errno = 0;
         entry = readdir(dir);
         if (entry == NULL) {
-            if (errno != 0)
+            if (errno != 0) {
                 status = wf_error_errno(err, errno, "cannot list %s", name);
+            }
             break;
         }
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
             status = remove_entry(dirfd(dir), entry->d_name, depth + 1, err);
+        }
     }
     (void)closedir(dir);
     return status;
@@ -308,18 +340,23 @@ static enum wf_status remove_entry(int parent,
     enum wf_status status;
     int fd;
 
-    if (unlinkat(parent, name, 0) == 0 || errno == ENOENT)
+    if (unlinkat(parent, name, 0) == 0 || errno == ENOENT) {
         return WF_OK;
-    if (errno != EISDIR && errno != EPERM)
+    }
+    if (errno != EISDIR && errno != EPERM) {
         return wf_error_errno(err, errno, "cannot remove %s", name);
+    }
     fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
+    if (fd < 0) {
         return wf_error_errno(err, errno, "cannot open folder %s", name);
+    }
     status = empty_folder(fd, name, depth, err);
-    if (status != WF_OK)
+    if (status != WF_OK) {
         return status;
-    if (unlinkat(parent, name, AT_REMOVEDIR) != 0 && errno != ENOENT)
+    }
+    if (unlinkat(parent, name, AT_REMOVEDIR) != 0 && errno != ENOENT) {
         return wf_error_errno(err, errno, "cannot remove folder %s", name);
+    }
     return WF_OK;
 }
 
@@ -331,8 +368,9 @@ enum wf_status wf_remove_tree(const char *path, struct wf_error *err)
     status = remove_entry(AT_FDCWD, path, 0, &inner);
     if (status != WF_OK) {
         (void)wf_error_prefix(&inner, "cannot remove tree %s", path);
-        if (err != NULL)
+        if (err != NULL) {
             *err = inner;
+        }
     }
     return status;
 }

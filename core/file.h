@@ -22,7 +22,9 @@ enum wf_status wf_file_write_atomic(const char *path,
                                     struct wf_error *err);
 enum wf_status wf_mkdir_parents(const char *path, struct wf_error *err);
 bool wf_file_exists(const char *path);
-enum wf_status wf_file_size(const char *path, uint64_t *ret_bytes, struct wf_error *err);
+enum wf_status wf_file_size(const char *path,
+                            uint64_t *ret_bytes,
+                            struct wf_error *err);
 /* "a/b"; caller frees. NULL on ENOMEM. */
 char *wf_path_join(const char *a, const char *b);
 /* Removes a tree; never follows symbolic links. Absent is good. */
@@ -33,8 +35,11 @@ enum wf_status wf_cache_dir(char **ret, struct wf_error *err);
 /* Folder of the running executable; caller frees *ret. */
 enum wf_status wf_executable_dir(char **ret, struct wf_error *err);
 /* write(2) until all is written; EINTR is retried. */
-enum wf_status
-wf_write_all(int fd, const void *data, size_t n, const char *what, struct wf_error *err);
+enum wf_status wf_write_all(int fd,
+                            const void *data,
+                            size_t n,
+                            const char *what,
+                            struct wf_error *err);
 /* A name is safe as one path component: [A-Za-z0-9._-], not starting with '.'. */
 bool wf_name_is_safe(const char *name);
 /* A relative path of safe components joined by single '/', no '..'. */

@@ -45,8 +45,9 @@ bool wf_http_is_cancelled(const struct wf_http *http)
 static bool is_header_safe(const char *text, unsigned char lowest)
 {
     for (; *text != '\0'; text++) {
-        if ((unsigned char)*text < lowest || *text == 0x7f)
+        if ((unsigned char)*text < lowest || *text == 0x7f) {
             return false;
+        }
     }
     return true;
 }
@@ -55,20 +56,24 @@ static enum wf_status check_options(const struct wf_http_options *o,
                                     struct wf_error *err)
 {
     if (o->base_url == NULL || (strncasecmp(o->base_url, "http://", 7) != 0 &&
-                                strncasecmp(o->base_url, "https://", 8) != 0))
+                                strncasecmp(o->base_url, "https://", 8) != 0)) {
         return wf_errorf(
             err, WF_EINVAL,
             "\"%.128s\" is not a server address, expected http://host:port or "
             "https://host:port",
             o->base_url == NULL ? "" : o->base_url);
-    if (!is_header_safe(o->base_url, 0x21))
+    }
+    if (!is_header_safe(o->base_url, 0x21)) {
         return wf_errorf(err, WF_EINVAL, "server address \"%.128s\" contains blanks",
                          o->base_url);
-    if (o->token != NULL && (o->token[0] == '\0' || !is_header_safe(o->token, 0x21)))
+    }
+    if (o->token != NULL && (o->token[0] == '\0' || !is_header_safe(o->token, 0x21))) {
         return wf_errorf(err, WF_EINVAL,
                          "the access token is empty or contains blanks or line ends");
-    if (o->connect_timeout_ms < 0 || o->timeout_ms < 0 || o->retry_budget_ms < 0)
+    }
+    if (o->connect_timeout_ms < 0 || o->timeout_ms < 0 || o->retry_budget_ms < 0) {
         return wf_errorf(err, WF_EINVAL, "an HTTP time-out is negative");
+    }
     return WF_OK;
 }
 
@@ -78,10 +83,12 @@ static enum wf_status copy_file_name(const char *path,
                                      char **ret,
                                      struct wf_error *err)
 {
-    if (path == NULL)
+    if (path == NULL) {
         return WF_OK;
-    if (access(path, R_OK) != 0)
+    }
+    if (access(path, R_OK) != 0) {
         return wf_error_errno(err, errno, "cannot read %s %s", what, path);
+    }
     *ret = wf_strdup(path);
     return *ret != NULL ? WF_OK : wf_errorf(err, WF_ENOMEM, "no memory for a path");
 }
@@ -93,20 +100,26 @@ static enum wf_status fill_client(struct wf_http *http,
     enum wf_status status;
     size_t len = strlen(o->base_url);
 
-    while (len > 0 && o->base_url[len - 1] == '/')
+    while (len > 0 && o->base_url[len - 1] == '/') {
         len--;
+    }
     http->base_url = wf_strndup(o->base_url, len);
-    if (o->token != NULL)
+    if (o->token != NULL) {
         http->token_header = wf_asprintf("Authorization: Bearer %s", o->token);
-    if (http->base_url == NULL || (o->token != NULL && http->token_header == NULL))
+    }
+    if (http->base_url == NULL || (o->token != NULL && http->token_header == NULL)) {
         return wf_errorf(err, WF_ENOMEM, "no memory for an HTTP client");
+    }
     status = wf_http_curl_create(&http->curl, err);
-    if (status == WF_OK)
+    if (status == WF_OK) {
         status = copy_file_name(o->ca_file, "CA file", &http->ca_file, err);
-    if (status == WF_OK)
+    }
+    if (status == WF_OK) {
         status = copy_file_name(o->client_cert, "certificate", &http->client_cert, err);
-    if (status == WF_OK)
+    }
+    if (status == WF_OK) {
         status = copy_file_name(o->client_key, "private key", &http->client_key, err);
+    }
     return status;
 }
 
@@ -117,11 +130,13 @@ enum wf_status wf_http_create(const struct wf_http_options *options,
     enum wf_status status = check_options(options, err);
     struct wf_http *http;
 
-    if (status != WF_OK)
+    if (status != WF_OK) {
         return status;
+    }
     http = wf_calloc(1, sizeof *http);
-    if (http == NULL)
+    if (http == NULL) {
         return wf_errorf(err, WF_ENOMEM, "no memory for an HTTP client");
+    }
     status = fill_client(http, options, err);
     if (status != WF_OK) {
         wf_http_destroy(http);
@@ -143,12 +158,14 @@ enum wf_status wf_http_create(const struct wf_http_options *options,
 
 void wf_http_destroy(struct wf_http *http)
 {
-    if (http == NULL)
+    if (http == NULL) {
         return;
+    }
     wf_http_curl_destroy(http->curl);
     free(http->base_url);
-    if (http->token_header != NULL)
+    if (http->token_header != NULL) {
         explicit_bzero(http->token_header, strlen(http->token_header));
+    }
     free(http->token_header);
     free(http->ca_file);
     free(http->client_cert);
@@ -183,8 +200,9 @@ static bool wait_until(const struct wf_http *http, int64_t until_ns)
 
     while (!wf_http_is_cancelled(http)) {
         left = until_ns - wf_http_now_ns();
-        if (left <= 0)
+        if (left <= 0) {
             return true;
+        }
         clock->sleep_ns(clock->ctx, left < CANCEL_LOOK_NS ? left : CANCEL_LOOK_NS);
     }
     return false;
@@ -198,16 +216,20 @@ static enum wf_status run(struct wf_http_transfer *t, struct wf_error *err)
     int64_t next_ns;
 
     for (;;) {
-        if (wf_http_is_cancelled(t->http))
+        if (wf_http_is_cancelled(t->http)) {
             return cancelled(t, err);
+        }
         status = wf_http_attempt(t, err);
-        if (!t->retryable || t->http->retry_budget_ms == 0)
+        if (!t->retryable || t->http->retry_budget_ms == 0) {
             return status;
+        }
         next_ns = wf_http_now_ns() + pause_ms(t) * NS_PER_MS;
-        if (next_ns > budget_end)
+        if (next_ns > budget_end) {
             return status;
-        if (!wait_until(t->http, next_ns))
+        }
+        if (!wait_until(t->http, next_ns)) {
             return cancelled(t, err);
+        }
     }
 }
 
@@ -215,12 +237,13 @@ static enum wf_status run(struct wf_http_transfer *t, struct wf_error *err)
 
 static enum wf_status check_path(const char *path, struct wf_error *err)
 {
-    if (path[0] != '/' || !is_header_safe(path, 0x21))
+    if (path[0] != '/' || !is_header_safe(path, 0x21)) {
         return wf_errorf(
             err, WF_EINVAL,
             "\"%.128s\" is not a request path: it starts with '/' and has no "
             "blanks",
             path);
+    }
     return WF_OK;
 }
 
@@ -230,12 +253,14 @@ static enum wf_status check_request(const char *method,
                                     struct wf_error *err)
 {
     if (method[0] == '\0' ||
-        strspn(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != strlen(method))
+        strspn(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != strlen(method)) {
         return wf_errorf(err, WF_EINVAL, "\"%.32s\" is not an HTTP method", method);
+    }
     if (content_type != NULL &&
-        (strlen(content_type) > 128 || !is_header_safe(content_type, 0x20)))
+        (strlen(content_type) > 128 || !is_header_safe(content_type, 0x20))) {
         return wf_errorf(err, WF_EINVAL, "\"%.128s\" is not a content type",
                          content_type);
+    }
     return check_path(path, err);
 }
 
@@ -260,8 +285,9 @@ enum wf_status wf_http_request(struct wf_http *http,
                                   .to_fd = -1 };
     enum wf_status status = check_request(method, path, content_type, err);
 
-    if (status != WF_OK)
+    if (status != WF_OK) {
         return status;
+    }
     status = run(&t, err);
     if (status != WF_OK) {
         wf_http_response_free(&t.answer);
@@ -283,8 +309,9 @@ static enum wf_status open_part(const char *to_file,
     enum wf_status status;
     int fd;
 
-    if (name == NULL)
+    if (name == NULL) {
         return wf_errorf(err, WF_ENOMEM, "no memory to download %s", to_file);
+    }
     fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0) {
         status = wf_error_errno(err, errno, "cannot create %s", name);
@@ -302,11 +329,13 @@ static enum wf_status check_download(const struct wf_http_transfer *t,
 {
     enum wf_status status = wf_http_check(&t->answer, err);
 
-    if (status == WF_OK && t->answer.status != 200)
+    if (status == WF_OK && t->answer.status != 200) {
         status = wf_errorf(err, WF_ENETWORK, "the server answered %ld, expected 200",
                            t->answer.status);
-    if (status != WF_OK)
+    }
+    if (status != WF_OK) {
         (void)wf_error_prefix(err, "GET %s%s", t->http->base_url, t->path);
+    }
     return status;
 }
 
@@ -315,10 +344,12 @@ static enum wf_status keep_part(int fd,
                                 const char *to_file,
                                 struct wf_error *err)
 {
-    if (fsync(fd) != 0)
+    if (fsync(fd) != 0) {
         return wf_error_errno(err, errno, "cannot sync %s", part);
-    if (rename(part, to_file) != 0)
+    }
+    if (rename(part, to_file) != 0) {
         return wf_error_errno(err, errno, "cannot rename %s to %s", part, to_file);
+    }
     return WF_OK;
 }
 
@@ -335,18 +366,23 @@ enum wf_status wf_http_download(struct wf_http *http,
     char *part = NULL;
     enum wf_status status = check_path(path, err);
 
-    if (status == WF_OK)
+    if (status == WF_OK) {
         status = open_part(to_file, &part, &t.to_fd, err);
-    if (status != WF_OK)
+    }
+    if (part == NULL) {
         return status;
+    }
     status = run(&t, err);
-    if (status == WF_OK)
+    if (status == WF_OK) {
         status = check_download(&t, err);
-    if (status == WF_OK)
+    }
+    if (status == WF_OK) {
         status = keep_part(t.to_fd, part, to_file, err);
+    }
     (void)close(t.to_fd);
-    if (status != WF_OK)
+    if (status != WF_OK) {
         (void)unlink(part);
+    }
     free(part);
     wf_http_response_free(&t.answer);
     return status;
@@ -365,18 +401,22 @@ enum wf_status wf_http_upload(struct wf_http *http,
                                   .to_fd = -1 };
     enum wf_status status = check_path(path, err);
 
-    if (status == WF_OK)
+    if (status == WF_OK) {
         status = wf_file_size(from_file, &t.from_bytes, err);
-    if (status != WF_OK)
+    }
+    if (status != WF_OK) {
         return status;
+    }
     t.from_fd = open(from_file, O_RDONLY | O_CLOEXEC);
-    if (t.from_fd < 0)
+    if (t.from_fd < 0) {
         return wf_error_errno(err, errno, "cannot open %s", from_file);
+    }
     status = run(&t, err);
     if (status == WF_OK) {
         status = wf_http_check(&t.answer, err);
-        if (status != WF_OK)
+        if (status != WF_OK) {
             (void)wf_error_prefix(err, "PUT %s%s", http->base_url, path);
+        }
     }
     (void)close(t.from_fd);
     wf_http_response_free(&t.answer);

@@ -25,7 +25,7 @@
 
 #define RETRY_AFTER_MAX_S 86400
 #define NS_PER_MS         INT64_C(1000000)
-#define ERROR_BODY_BYTES  (64u * 1024)
+#define ERROR_BODY_BYTES  (UINT64_C(64) << 10)
 
 _Static_assert(sizeof((struct wf_http_transfer *)NULL)->curl_text >= CURL_ERROR_SIZE,
                "libcurl writes up to CURL_ERROR_SIZE bytes");
@@ -42,11 +42,13 @@ enum wf_status wf_http_curl_create(void **ret, struct wf_error *err)
 {
     CURL *curl;
 
-    if (pthread_once(&curl_once, curl_start) != 0 || curl_once_result != CURLE_OK)
+    if (pthread_once(&curl_once, curl_start) != 0 || curl_once_result != CURLE_OK) {
         return wf_errorf(err, WF_EINTERNAL, "libcurl cannot start");
+    }
     curl = curl_easy_init();
-    if (curl == NULL)
+    if (curl == NULL) {
         return wf_errorf(err, WF_ENOMEM, "no memory for an HTTP client");
+    }
     *ret = curl;
     return WF_OK;
 }
@@ -76,10 +78,11 @@ static enum wf_status keep_in_memory(struct wf_http_transfer *t,
         room = ERROR_BODY_BYTES - t->answer.body.len;
         n = n < room ? n : (size_t)room;
     }
-    if (n > room)
+    if (n > room) {
         return wf_errorf(&t->local_error, WF_EINVAL,
                          "the answer is larger than %" PRIu64 " bytes",
                          t->http->max_response_bytes);
+    }
     return wf_buf_add(&t->answer.body, data, n, &t->local_error);
 }
 
@@ -88,11 +91,12 @@ static size_t on_body(char *data, size_t size, size_t count, void *ctx)
     struct wf_http_transfer *t = ctx;
     size_t n = size * count;
 
-    if (t->to_fd >= 0 && answer_status(t) == 200)
+    if (t->to_fd >= 0 && answer_status(t) == 200) {
         t->local_status =
             wf_write_all(t->to_fd, data, n, "the downloaded file", &t->local_error);
-    else
+    } else {
         t->local_status = keep_in_memory(t, data, n);
+    }
     return t->local_status == WF_OK ? n : 0;
 }
 
@@ -106,22 +110,28 @@ static size_t on_header(char *line, size_t size, size_t count, void *ctx)
     size_t start = sizeof name - 1;
     size_t end = n;
 
-    if (n >= 5 && memcmp(line, "HTTP/", 5) == 0)
+    if (n >= 5 && memcmp(line, "HTTP/", 5) == 0) {
         t->retry_after_ms = 0; /* a new answer, after a 100 for instance */
-    if (n <= start || strncasecmp(line, name, start) != 0)
+    }
+    if (n <= start || strncasecmp(line, name, start) != 0) {
         return n;
-    while (start < end && line[start] == ' ')
+    }
+    while (start < end && line[start] == ' ') {
         start++;
-    while (end > start && (unsigned char)line[end - 1] <= ' ')
+    }
+    while (end > start && (unsigned char)line[end - 1] <= ' ') {
         end--;
-    if (end - start >= sizeof text)
+    }
+    if (end - start >= sizeof text) {
         return n;
+    }
     memcpy(text, line + start, end - start);
     text[end - start] = '\0';
     /* The other form, a date, would need the two clocks to agree. */
     if (wf_parse_i64(text, "Retry-After", 0, RETRY_AFTER_MAX_S, &seconds, NULL) ==
-        WF_OK)
+        WF_OK) {
         t->retry_after_ms = seconds * 1000;
+    }
     return n;
 }
 
@@ -151,8 +161,9 @@ static int on_seek(void *ctx, curl_off_t offset, int origin)
 {
     struct wf_http_transfer *t = ctx;
 
-    if (origin != SEEK_SET || offset < 0)
+    if (origin != SEEK_SET || offset < 0) {
         return CURL_SEEKFUNC_CANTSEEK;
+    }
     t->from_pos = (uint64_t)offset;
     return CURL_SEEKFUNC_OK;
 }
@@ -168,8 +179,9 @@ static int on_progress(void *ctx,
 
     (void)down_total;
     (void)up_total;
-    if (wf_http_is_cancelled(t->http))
+    if (wf_http_is_cancelled(t->http)) {
         return 1;
+    }
     if (t->moved_at_ns == 0 || down + up != t->moved_bytes) {
         t->moved_bytes = down + up;
         t->moved_at_ns = now;
@@ -186,8 +198,9 @@ static bool add_header(struct curl_slist **list, const char *header)
 {
     struct curl_slist *grown = curl_slist_append(*list, header);
 
-    if (grown == NULL)
+    if (grown == NULL) {
         return false;
+    }
     *list = grown;
     return true;
 }
@@ -196,13 +209,16 @@ static bool make_headers(const struct wf_http_transfer *t, struct curl_slist **l
 {
     char line[160];
 
-    if (t->http->token_header != NULL && !add_header(list, t->http->token_header))
+    if (t->http->token_header != NULL && !add_header(list, t->http->token_header)) {
         return false;
+    }
     /* A large upload asks first, so that a refusal comes before the bytes. */
-    if (t->from_fd < 0 && !add_header(list, "Expect:"))
+    if (t->from_fd < 0 && !add_header(list, "Expect:")) {
         return false;
-    if (t->content_type == NULL)
+    }
+    if (t->content_type == NULL) {
         return t->body == NULL || add_header(list, "Content-Type:");
+    }
     (void)snprintf(line, sizeof line, "Content-Type: %s", t->content_type);
     return add_header(list, line);
 }
@@ -214,8 +230,9 @@ static bool set_method(struct wf_http_transfer *t)
                       strcmp(t->method, "PATCH") == 0;
     bool bad = false;
 
-    if (strcmp(t->method, "HEAD") == 0)
+    if (strcmp(t->method, "HEAD") == 0) {
         return curl_easy_setopt(c, CURLOPT_NOBODY, 1L) == CURLE_OK;
+    }
     if (t->from_fd >= 0) {
         bad |= curl_easy_setopt(c, CURLOPT_UPLOAD, 1L) != CURLE_OK;
         bad |= curl_easy_setopt(c, CURLOPT_READFUNCTION, on_read) != CURLE_OK;
@@ -247,12 +264,15 @@ static bool set_limits(struct wf_http_transfer *t)
     bad |= curl_easy_setopt(c, CURLOPT_TCP_KEEPALIVE, 1L) != CURLE_OK;
     bad |= curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https") != CURLE_OK;
     bad |= curl_easy_setopt(c, CURLOPT_USERAGENT, "wavefarm") != CURLE_OK;
-    if (http->ca_file != NULL)
+    if (http->ca_file != NULL) {
         bad |= curl_easy_setopt(c, CURLOPT_CAINFO, http->ca_file) != CURLE_OK;
-    if (http->client_cert != NULL)
+    }
+    if (http->client_cert != NULL) {
         bad |= curl_easy_setopt(c, CURLOPT_SSLCERT, http->client_cert) != CURLE_OK;
-    if (http->client_key != NULL)
+    }
+    if (http->client_key != NULL) {
         bad |= curl_easy_setopt(c, CURLOPT_SSLKEY, http->client_key) != CURLE_OK;
+    }
     return !bad;
 }
 
@@ -296,17 +316,22 @@ static bool is_connection_failure(CURLcode code)
 
 static enum wf_status status_of_curl(const struct wf_http_transfer *t, CURLcode code)
 {
-    if (code == CURLE_OPERATION_TIMEDOUT || t->stalled)
+    if (code == CURLE_OPERATION_TIMEDOUT || t->stalled) {
         return WF_ETIMEOUT;
-    if (code == CURLE_ABORTED_BY_CALLBACK)
+    }
+    if (code == CURLE_ABORTED_BY_CALLBACK) {
         return WF_ECANCELLED;
-    if (code == CURLE_OUT_OF_MEMORY)
+    }
+    if (code == CURLE_OUT_OF_MEMORY) {
         return WF_ENOMEM;
-    if (code == CURLE_URL_MALFORMAT)
+    }
+    if (code == CURLE_URL_MALFORMAT) {
         return WF_EINVAL;
+    }
     if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CERTPROBLEM ||
-        code == CURLE_SSL_CACERT_BADFILE)
+        code == CURLE_SSL_CACERT_BADFILE) {
         return WF_EREFUSED;
+    }
     return WF_ENETWORK;
 }
 
@@ -318,14 +343,16 @@ static enum wf_status curl_failed(struct wf_http_transfer *t,
     const char *said =
         t->curl_text[0] != '\0' ? t->curl_text : curl_easy_strerror(code);
 
-    if (t->local_status != WF_OK)
+    if (t->local_status != WF_OK) {
         return wf_errorf(err, t->local_status, "%s %s%s: %s", t->method,
                          t->http->base_url, t->path, t->local_error.text);
+    }
     t->retryable = is_connection_failure(code) || t->stalled;
-    if (t->stalled)
+    if (t->stalled) {
         said = "no byte has moved within the time-out";
-    else if (status == WF_ECANCELLED)
+    } else if (status == WF_ECANCELLED) {
         said = "cancelled";
+    }
     (void)wf_errorf(err, status, "%s %s%s: %s (attempt %d)", t->method,
                     t->http->base_url, t->path, said, t->answer.attempts);
     if (err != NULL) {
@@ -365,10 +392,11 @@ static enum wf_status perform(struct wf_http_transfer *t,
         goto out;
     }
     code = curl_easy_perform(c);
-    if (code == CURLE_OK)
+    if (code == CURLE_OK) {
         take_answer(t);
-    else
+    } else {
         status = curl_failed(t, code, err);
+    }
 out:
     curl_slist_free_all(headers);
     return status;
@@ -382,11 +410,13 @@ enum wf_status wf_http_attempt(struct wf_http_transfer *t, struct wf_error *err)
     reset_attempt(t);
     t->answer.attempts++;
     if (t->to_fd >= 0 &&
-        (ftruncate(t->to_fd, 0) != 0 || lseek(t->to_fd, 0, SEEK_SET) != 0))
+        (ftruncate(t->to_fd, 0) != 0 || lseek(t->to_fd, 0, SEEK_SET) != 0)) {
         return wf_error_errno(err, errno, "cannot empty the file to download into");
+    }
     url = wf_asprintf("%s%s", t->http->base_url, t->path);
-    if (url == NULL)
+    if (url == NULL) {
         return wf_errorf(err, WF_ENOMEM, "no memory for a URL");
+    }
     status = perform(t, url, err);
     free(url);
     return status;

@@ -3,7 +3,8 @@
  * Retries: connection failures, time-outs, 429, 502, 503 and 504 are retried with
  * exponential back-off and full jitter until `retry_budget_ms` is spent; Retry-After
  * (seconds) is honoured. Other statuses are returned as they are. A request must be
- * idempotent: every POST of ours carries a client-made id. Redirects are not followed. */
+ * idempotent: every POST of ours carries a client-made id. Redirects are not followed.
+ */
 #ifndef WF_CORE_HTTP_CLIENT_H
 #define WF_CORE_HTTP_CLIENT_H
 
@@ -17,11 +18,11 @@
 struct wf_http; /* opaque; one thread at a time */
 
 struct wf_http_options {
-    const char *base_url;    /* "http://host:port", no trailing slash needed */
-    const char *token;       /* bearer token, or NULL */
-    const char *ca_file;     /* TLS trust, or NULL for the system's */
-    const char *client_cert; /* PEM, or NULL */
-    const char *client_key;  /* PEM, or NULL */
+    const char *base_url;       /* "http://host:port", no trailing slash needed */
+    const char *token;          /* bearer token, or NULL */
+    const char *ca_file;        /* TLS trust, or NULL for the system's */
+    const char *client_cert;    /* PEM, or NULL */
+    const char *client_key;     /* PEM, or NULL */
     int64_t connect_timeout_ms; /* 0: 5000 */
     int64_t timeout_ms;         /* per attempt; 0: 30000. Downloads and uploads may take
                                    longer as long as bytes move within it. */
@@ -57,8 +58,8 @@ enum wf_status wf_http_request(struct wf_http *http,
 void wf_http_response_free(struct wf_http_response *r);
 
 /* Streams to or from a file, without holding it in memory. The download (GET) writes a
- * temporary file of its own beside `to_file`, syncs and renames it; the upload is a PUT.
- * Same retry rules. Errors as of wf_http_check. */
+ * temporary file of its own beside `to_file`, syncs and renames it; the upload is a
+ * PUT. Same retry rules. Errors as of wf_http_check. */
 enum wf_status wf_http_download(struct wf_http *http,
                                 const char *path,
                                 const char *to_file,

@@ -91,10 +91,12 @@ struct wf_json *wf_json_node_string(const char *v)
 
 struct wf_json *wf_json_node_f64(double v)
 {
-    if (isnan(v))
+    if (isnan(v)) {
         return wf_json_node_string("nan");
-    if (isinf(v))
+    }
+    if (isinf(v)) {
         return wf_json_node_string(v < 0 ? "-inf" : "inf");
+    }
     return value_mut(cJSON_CreateNumber(v));
 }
 
@@ -105,8 +107,9 @@ struct wf_json *wf_json_node_int(bool negative, uint64_t magnitude)
 
     if (magnitude <= EXACT_IN_DOUBLE) {
         n = cJSON_CreateNumber(negative ? -(double)magnitude : (double)magnitude);
-        if (n != NULL)
+        if (n != NULL) {
             n->type |= INTEGER_FLAG;
+        }
         return value_mut(n);
     }
     (void)snprintf(literal, sizeof literal, "%s%" PRIu64, negative ? "-" : "",
@@ -125,12 +128,14 @@ bool wf_json_node_append(struct wf_json *parent, const char *key, struct wf_json
     cJSON *p = node_mut(parent);
     bool good;
 
-    if (p == NULL || child == NULL || p->valueint == NODE_COUNT_LIMIT)
+    if (p == NULL || child == NULL || p->valueint == NODE_COUNT_LIMIT) {
         return false;
+    }
     good = key == NULL ? cJSON_AddItemToArray(p, node_mut(child))
                        : cJSON_AddItemToObject(p, key, node_mut(child));
-    if (!good)
+    if (!good) {
         return false;
+    }
     drop_index(p);
     p->valueint++;
     return true;
@@ -140,10 +145,12 @@ bool wf_json_node_set(struct wf_json *obj, const char *key, struct wf_json *chil
 {
     cJSON *o = node_mut(obj);
 
-    if (o == NULL || child == NULL)
+    if (o == NULL || child == NULL) {
         return false;
-    if (cJSON_GetObjectItemCaseSensitive(o, key) == NULL)
+    }
+    if (cJSON_GetObjectItemCaseSensitive(o, key) == NULL) {
         return wf_json_node_append(obj, key, child);
+    }
     drop_index(o);
     return cJSON_ReplaceItemInObjectCaseSensitive(o, key, node_mut(child));
 }
@@ -153,8 +160,9 @@ void wf_json_remove(struct wf_json *obj, const char *key)
     cJSON *o = node_mut(obj);
     cJSON *gone = o == NULL ? NULL : cJSON_DetachItemFromObjectCaseSensitive(o, key);
 
-    if (gone == NULL)
+    if (gone == NULL) {
         return;
+    }
     drop_index(o);
     o->valueint--;
     cJSON_Delete(gone);
@@ -169,8 +177,9 @@ void wf_json_free(struct wf_json *root)
 
 enum wf_json_type wf_json_type(const struct wf_json *v)
 {
-    if (v == NULL)
+    if (v == NULL) {
         return WF_JSON_NULL;
+    }
     switch (kind(node(v))) {
     case cJSON_False:
     case cJSON_True:
@@ -214,13 +223,15 @@ static struct child_index *make_index(const cJSON *n)
 {
     size_t count = (size_t)n->valueint;
     struct child_index *index =
-        cJSON_malloc(sizeof *index + count * sizeof index->items[0]);
+        cJSON_malloc(sizeof *index + count * sizeof(const cJSON *));
     size_t i = 0;
 
-    if (index == NULL)
+    if (index == NULL) {
         return NULL;
-    for (const cJSON *c = n->child; c != NULL && i < count; c = c->next)
+    }
+    for (const cJSON *c = n->child; c != NULL && i < count; c = c->next) {
         index->items[i++] = c;
+    }
     index->count = i;
     return index;
 }
@@ -232,14 +243,17 @@ static const struct child_index *index_of(const cJSON *n)
     char *there = __atomic_load_n(&owner->valuestring, __ATOMIC_ACQUIRE);
     struct child_index *made;
 
-    if (there != NULL)
+    if (there != NULL) {
         return (const void *)there;
+    }
     made = make_index(n);
-    if (made == NULL)
+    if (made == NULL) {
         return NULL;
+    }
     if (__atomic_compare_exchange_n(&owner->valuestring, &there, (char *)made, false,
-                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
         return made;
+    }
     cJSON_free(made);
     return (const void *)there;
 }
@@ -249,21 +263,25 @@ const struct wf_json *wf_json_at(const struct wf_json *v, size_t i)
     const struct child_index *index;
     const cJSON *c;
 
-    if (i >= wf_json_count(v))
+    if (i >= wf_json_count(v)) {
         return NULL;
+    }
     index = i < AT_WALKS_UP_TO ? NULL : index_of(node(v));
-    if (index != NULL)
+    if (index != NULL) {
         return value(index->items[i]);
+    }
     c = node(v)->child;
-    while (i-- > 0)
+    while (i-- > 0) {
         c = c->next;
+    }
     return value(c);
 }
 
 const struct wf_json *wf_json_find(const struct wf_json *obj, const char *key)
 {
-    if (wf_json_type(obj) != WF_JSON_OBJECT)
+    if (wf_json_type(obj) != WF_JSON_OBJECT) {
         return NULL;
+    }
     return value(cJSON_GetObjectItemCaseSensitive(node(obj), key));
 }
 
@@ -278,8 +296,9 @@ bool wf_json_node_int_value(const struct wf_json *v, bool *ret_negative, uint64_
 {
     const char *literal;
 
-    if (wf_json_type(v) != WF_JSON_INT)
+    if (wf_json_type(v) != WF_JSON_INT) {
         return false;
+    }
     if (kind(node(v)) == cJSON_Number) {
         *ret_negative = signbit(node(v)->valuedouble) != 0;
         *ret = (uint64_t)fabs(node(v)->valuedouble);
@@ -288,8 +307,9 @@ bool wf_json_node_int_value(const struct wf_json *v, bool *ret_negative, uint64_
     literal = node(v)->valuestring;
     *ret_negative = literal[0] == '-';
     *ret = 0;
-    for (literal += *ret_negative; *literal != '\0'; literal++)
+    for (literal += *ret_negative; *literal != '\0'; literal++) {
         *ret = *ret * 10 + (uint64_t)(*literal - '0');
+    }
     return true;
 }
 
@@ -298,10 +318,12 @@ bool wf_json_as_i64(const struct wf_json *v, int64_t *ret)
     bool negative;
     uint64_t magnitude;
 
-    if (!wf_json_node_int_value(v, &negative, &magnitude))
+    if (!wf_json_node_int_value(v, &negative, &magnitude)) {
         return false;
-    if (magnitude > (uint64_t)INT64_MAX + (negative ? 1 : 0))
+    }
+    if (magnitude > (uint64_t)INT64_MAX + (negative ? 1 : 0)) {
         return false;
+    }
     *ret = negative ? (int64_t)(0 - magnitude) : (int64_t)magnitude;
     return true;
 }
@@ -312,22 +334,24 @@ bool wf_json_as_u64(const struct wf_json *v, uint64_t *ret)
     uint64_t magnitude;
 
     if (!wf_json_node_int_value(v, &negative, &magnitude) ||
-        (negative && magnitude > 0))
+        (negative && magnitude > 0)) {
         return false;
+    }
     *ret = magnitude;
     return true;
 }
 
 static bool non_finite_name(const char *name, double *ret)
 {
-    if (strcmp(name, "nan") == 0)
+    if (strcmp(name, "nan") == 0) {
         *ret = (double)NAN;
-    else if (strcmp(name, "inf") == 0)
+    } else if (strcmp(name, "inf") == 0) {
         *ret = (double)INFINITY;
-    else if (strcmp(name, "-inf") == 0)
+    } else if (strcmp(name, "-inf") == 0) {
         *ret = -(double)INFINITY;
-    else
+    } else {
         return false;
+    }
     return true;
 }
 
@@ -341,8 +365,9 @@ bool wf_json_as_f64(const struct wf_json *v, double *ret)
         *ret = node(v)->valuedouble;
         return true;
     case cJSON_Raw:
-        if (!wf_json_node_int_value(v, &negative, &magnitude))
+        if (!wf_json_node_int_value(v, &negative, &magnitude)) {
             return false;
+        }
         *ret = negative ? -(double)magnitude : (double)magnitude;
         return true;
     case cJSON_String:
@@ -354,8 +379,9 @@ bool wf_json_as_f64(const struct wf_json *v, double *ret)
 
 bool wf_json_as_bool(const struct wf_json *v, bool *ret)
 {
-    if (wf_json_type(v) != WF_JSON_BOOL)
+    if (wf_json_type(v) != WF_JSON_BOOL) {
         return false;
+    }
     *ret = kind(node(v)) == cJSON_True;
     return true;
 }

@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WF_JSON_MAX_BYTES (256u * 1024 * 1024)
+#define WF_JSON_MAX_BYTES ((size_t)256 << 20)
 #define WF_JSON_MAX_DEPTH 64
 
 struct wf_json; /* opaque */
@@ -45,11 +45,13 @@ enum wf_status wf_json_parse(const char *text,
                              const char *source,
                              struct wf_json **ret,
                              struct wf_error *err);
-enum wf_status
-wf_json_parse_file(const char *path, struct wf_json **ret, struct wf_error *err);
+enum wf_status wf_json_parse_file(const char *path,
+                                  struct wf_json **ret,
+                                  struct wf_error *err);
 void wf_json_free(struct wf_json *root); /* NULL is good */
-enum wf_status
-wf_json_copy(const struct wf_json *v, struct wf_json **ret, struct wf_error *err);
+enum wf_status wf_json_copy(const struct wf_json *v,
+                            struct wf_json **ret,
+                            struct wf_error *err);
 
 /* --- reading --- */
 enum wf_json_type wf_json_type(const struct wf_json *v);
@@ -61,7 +63,8 @@ const struct wf_json *wf_json_at(const struct wf_json *v, size_t i); /* O(1) amo
 const struct wf_json *wf_json_first(const struct wf_json *v);
 const struct wf_json *wf_json_next(const struct wf_json *v);
 const char *wf_json_key(const struct wf_json *v); /* of an object's member */
-const struct wf_json *wf_json_find(const struct wf_json *obj, const char *key); /* or NULL */
+const struct wf_json *wf_json_find(const struct wf_json *obj,
+                                   const char *key); /* or NULL */
 const char *wf_json_string(const struct wf_json *v); /* NULL when not a string */
 /* Value accessors without a key; false when the type or range does not fit. */
 bool wf_json_as_i64(const struct wf_json *v, int64_t *ret);
@@ -136,15 +139,25 @@ enum wf_status wf_json_set_string(struct wf_json *obj,
                                   const char *key,
                                   const char *v, /* NULL writes null */
                                   struct wf_error *err);
-enum wf_status
-wf_json_set_i64(struct wf_json *obj, const char *key, int64_t v, struct wf_error *err);
-enum wf_status
-wf_json_set_u64(struct wf_json *obj, const char *key, uint64_t v, struct wf_error *err);
-enum wf_status
-wf_json_set_f64(struct wf_json *obj, const char *key, double v, struct wf_error *err);
-enum wf_status
-wf_json_set_bool(struct wf_json *obj, const char *key, bool v, struct wf_error *err);
-enum wf_status wf_json_set_null(struct wf_json *obj, const char *key, struct wf_error *err);
+enum wf_status wf_json_set_i64(struct wf_json *obj,
+                               const char *key,
+                               int64_t v,
+                               struct wf_error *err);
+enum wf_status wf_json_set_u64(struct wf_json *obj,
+                               const char *key,
+                               uint64_t v,
+                               struct wf_error *err);
+enum wf_status wf_json_set_f64(struct wf_json *obj,
+                               const char *key,
+                               double v,
+                               struct wf_error *err);
+enum wf_status wf_json_set_bool(struct wf_json *obj,
+                                const char *key,
+                                bool v,
+                                struct wf_error *err);
+enum wf_status wf_json_set_null(struct wf_json *obj,
+                                const char *key,
+                                struct wf_error *err);
 enum wf_status wf_json_set_take(struct wf_json *obj,
                                 const char *key,
                                 struct wf_json *child,
@@ -153,25 +166,30 @@ enum wf_status wf_json_set_copy(struct wf_json *obj,
                                 const char *key,
                                 const struct wf_json *v,
                                 struct wf_error *err);
-enum wf_status
-wf_json_push_string(struct wf_json *arr, const char *v, struct wf_error *err);
+enum wf_status wf_json_push_string(struct wf_json *arr,
+                                   const char *v,
+                                   struct wf_error *err);
 enum wf_status wf_json_push_i64(struct wf_json *arr, int64_t v, struct wf_error *err);
 enum wf_status wf_json_push_f64(struct wf_json *arr, double v, struct wf_error *err);
-enum wf_status
-wf_json_push_take(struct wf_json *arr, struct wf_json *child, struct wf_error *err);
+enum wf_status wf_json_push_take(struct wf_json *arr,
+                                 struct wf_json *child,
+                                 struct wf_error *err);
 void wf_json_remove(struct wf_json *obj, const char *key); /* absent is good */
 
 /* --- writing --- */
 /* One line, members in their order, shortest round-trip numbers. */
-enum wf_status
-wf_json_write(const struct wf_json *v, struct wf_buf *out, struct wf_error *err);
+enum wf_status wf_json_write(const struct wf_json *v,
+                             struct wf_buf *out,
+                             struct wf_error *err);
 /* Two blanks of indent. */
-enum wf_status
-wf_json_write_pretty(const struct wf_json *v, struct wf_buf *out, struct wf_error *err);
+enum wf_status wf_json_write_pretty(const struct wf_json *v,
+                                    struct wf_buf *out,
+                                    struct wf_error *err);
 /* The canonical form that ids are hashed over: one line, keys sorted by bytes at every
  * level, integers in decimal, doubles that are integral below 2^53 written as integers,
  * other doubles shortest round-trip, strings with the shortest escapes. */
-enum wf_status
-wf_json_write_canonical(const struct wf_json *v, struct wf_buf *out, struct wf_error *err);
+enum wf_status wf_json_write_canonical(const struct wf_json *v,
+                                       struct wf_buf *out,
+                                       struct wf_error *err);
 
 #endif

@@ -8,8 +8,9 @@
 
 static enum wf_status no_memory(const char *key, struct wf_error *err)
 {
-    if (key == NULL)
+    if (key == NULL) {
         return wf_errorf(err, WF_ENOMEM, "no memory for a JSON value");
+    }
     return wf_errorf(err, WF_ENOMEM, "no memory for JSON member \"%s\"", key);
 }
 
@@ -18,8 +19,9 @@ enum wf_status wf_json_set_take(struct wf_json *obj,
                                 struct wf_json *child,
                                 struct wf_error *err)
 {
-    if (wf_json_node_set(obj, key, child))
+    if (wf_json_node_set(obj, key, child)) {
         return WF_OK;
+    }
     wf_json_free(child);
     return no_memory(key, err);
 }
@@ -28,8 +30,9 @@ enum wf_status wf_json_push_take(struct wf_json *arr,
                                  struct wf_json *child,
                                  struct wf_error *err)
 {
-    if (wf_json_node_append(arr, NULL, child))
+    if (wf_json_node_append(arr, NULL, child)) {
         return WF_OK;
+    }
     wf_json_free(child);
     return no_memory(NULL, err);
 }
@@ -146,16 +149,19 @@ static enum wf_status copy_at(const struct wf_json *v,
     struct wf_json *child = NULL;
     enum wf_status status;
 
-    if (depth > WF_JSON_MAX_DEPTH)
+    if (depth > WF_JSON_MAX_DEPTH) {
         return wf_errorf(err, WF_EINVAL, "JSON value is nested more than %d deep",
                          WF_JSON_MAX_DEPTH);
+    }
     copy = copy_leaf(v);
-    if (copy == NULL)
+    if (copy == NULL) {
         return no_memory(wf_json_key(v), err);
+    }
     for (const struct wf_json *c = wf_json_first(v); c != NULL; c = wf_json_next(c)) {
         status = copy_at(c, depth + 1, &child, err);
-        if (status != WF_OK)
+        if (status != WF_OK) {
             goto fail;
+        }
         if (!wf_json_node_append(copy, wf_json_key(c), child)) {
             wf_json_free(child);
             status = no_memory(wf_json_key(c), err);
@@ -173,8 +179,9 @@ enum wf_status wf_json_copy(const struct wf_json *v,
                             struct wf_json **ret,
                             struct wf_error *err)
 {
-    if (v == NULL)
+    if (v == NULL) {
         return no_memory(NULL, err);
+    }
     return copy_at(v, 0, ret, err);
 }
 

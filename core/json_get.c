@@ -44,8 +44,9 @@ static struct owner_text owner_of(const struct wf_json *obj)
     struct owner_text owner = { "" };
     struct wf_error line;
 
-    if (wf_json_key(obj) == NULL)
+    if (wf_json_key(obj) == NULL) {
         return owner;
+    }
     (void)wf_errorf(&line, WF_OK, " of \"%.64s\"", wf_json_key(obj));
     (void)memcpy(owner.text, line.text, strlen(line.text) + 1);
     return owner;
@@ -61,14 +62,16 @@ static enum wf_status require(const struct wf_json *obj,
     struct owner_text owner = owner_of(obj);
     const struct wf_json *v;
 
-    if (wf_json_type(obj) != WF_JSON_OBJECT)
+    if (wf_json_type(obj) != WF_JSON_OBJECT) {
         return wf_errorf(err, WF_EINVAL,
                          "an object with member \"%s\" is required, found %s", key,
                          wf_json_type_name(wf_json_type(obj)));
+    }
     v = wf_json_find(obj, key);
-    if (v == NULL)
+    if (v == NULL) {
         return wf_errorf(err, WF_EINVAL, "member \"%s\"%s is missing, %s is required",
                          key, owner.text, wanted);
+    }
     *ret = v;
     return WF_OK;
 }
@@ -95,10 +98,12 @@ enum wf_status wf_json_get_string(const struct wf_json *obj,
     const struct wf_json *v = NULL;
     enum wf_status status = require(obj, key, "a string", &v, err);
 
-    if (status != WF_OK)
+    if (status != WF_OK) {
         return status;
-    if (wf_json_type(v) != WF_JSON_STRING)
+    }
+    if (wf_json_type(v) != WF_JSON_STRING) {
         return wrong_type(obj, key, "a string", err);
+    }
     *ret = wf_json_string(v);
     return WF_OK;
 }
@@ -132,10 +137,12 @@ enum wf_status wf_json_get_i64(const struct wf_json *obj,
     struct wf_error range;
     int64_t v;
 
-    if (status != WF_OK)
+    if (status != WF_OK) {
         return status;
-    if (wf_json_type(m) != WF_JSON_INT)
+    }
+    if (wf_json_type(m) != WF_JSON_INT) {
         return wrong_type(obj, key, "an integer", err);
+    }
     if (!wf_json_as_i64(m, &v) || v < min || v > max) {
         (void)wf_errorf(&range, WF_ERANGE, "from %" PRId64 " to %" PRId64, min, max);
         return range_error(obj, key, range.text, err);
@@ -156,10 +163,12 @@ enum wf_status wf_json_get_u64(const struct wf_json *obj,
     struct wf_error range;
     uint64_t v;
 
-    if (status != WF_OK)
+    if (status != WF_OK) {
         return status;
-    if (wf_json_type(m) != WF_JSON_INT)
+    }
+    if (wf_json_type(m) != WF_JSON_INT) {
         return wrong_type(obj, key, "an integer", err);
+    }
     if (!wf_json_as_u64(m, &v) || v < min || v > max) {
         (void)wf_errorf(&range, WF_ERANGE, "from %" PRIu64 " to %" PRIu64, min, max);
         return range_error(obj, key, range.text, err);
@@ -176,10 +185,12 @@ enum wf_status wf_json_get_f64(const struct wf_json *obj,
     const struct wf_json *v = NULL;
     enum wf_status status = require(obj, key, "a number", &v, err);
 
-    if (status != WF_OK)
+    if (status != WF_OK) {
         return status;
-    if (!wf_json_as_f64(v, ret))
+    }
+    if (!wf_json_as_f64(v, ret)) {
         return wrong_type(obj, key, "a number (or \"nan\", \"inf\", \"-inf\")", err);
+    }
     return WF_OK;
 }
 
@@ -191,10 +202,12 @@ enum wf_status wf_json_get_bool(const struct wf_json *obj,
     const struct wf_json *v = NULL;
     enum wf_status status = require(obj, key, "a boolean", &v, err);
 
-    if (status != WF_OK)
+    if (status != WF_OK) {
         return status;
-    if (!wf_json_as_bool(v, ret))
+    }
+    if (!wf_json_as_bool(v, ret)) {
         return wrong_type(obj, key, "a boolean", err);
+    }
     return WF_OK;
 }
 
@@ -207,10 +220,12 @@ static enum wf_status get_container(const struct wf_json *obj,
     const struct wf_json *v = NULL;
     enum wf_status status = require(obj, key, wf_json_type_name(type), &v, err);
 
-    if (status != WF_OK)
+    if (status != WF_OK) {
         return status;
-    if (wf_json_type(v) != type)
+    }
+    if (wf_json_type(v) != type) {
         return wrong_type(obj, key, wf_json_type_name(type), err);
+    }
     *ret = v;
     return WF_OK;
 }
@@ -291,8 +306,9 @@ static size_t edits_between(const char *a, const char *b)
     size_t diagonal;
     size_t above;
 
-    for (size_t j = 0; j <= lb; j++)
+    for (size_t j = 0; j <= lb; j++) {
         row[j] = j;
+    }
     for (size_t i = 1; i <= la; i++) {
         diagonal = row[0];
         row[0] = i;
@@ -327,8 +343,9 @@ static const char *nearest_key(const char *key, const char *const *keys)
 static bool is_known(const char *key, const char *const *keys)
 {
     for (size_t i = 0; keys[i] != NULL; i++) {
-        if (strcmp(key, keys[i]) == 0)
+        if (strcmp(key, keys[i]) == 0) {
             return true;
+        }
     }
     return false;
 }
@@ -340,16 +357,19 @@ enum wf_status wf_json_only_keys(const struct wf_json *obj,
     struct owner_text owner = owner_of(obj);
     const char *near;
 
-    if (wf_json_type(obj) != WF_JSON_OBJECT)
+    if (wf_json_type(obj) != WF_JSON_OBJECT) {
         return wf_errorf(err, WF_EINVAL, "an object is required, found %s",
                          wf_json_type_name(wf_json_type(obj)));
+    }
     for (const struct wf_json *c = wf_json_first(obj); c != NULL; c = wf_json_next(c)) {
-        if (is_known(wf_json_key(c), keys))
+        if (is_known(wf_json_key(c), keys)) {
             continue;
+        }
         near = nearest_key(wf_json_key(c), keys);
-        if (near == NULL)
+        if (near == NULL) {
             return wf_errorf(err, WF_EINVAL, "unknown member \"%.128s\"%s",
                              wf_json_key(c), owner.text);
+        }
         return wf_errorf(err, WF_EINVAL,
                          "unknown member \"%.128s\"%s, did you mean \"%s\"?",
                          wf_json_key(c), owner.text, near);

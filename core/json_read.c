@@ -77,11 +77,12 @@ static enum wf_status fail_expected(const struct reader *r, const char *expected
                         expected);
     } else {
         c = (unsigned char)r->text[r->pos];
-        if (c > 0x20 && c < 0x7f)
+        if (c > 0x20 && c < 0x7f) {
             (void)wf_errorf(&found, WF_EPARSE, "%s expected, found '%c'", expected, c);
-        else
+        } else {
             (void)wf_errorf(&found, WF_EPARSE, "%s expected, found byte 0x%02x",
                             expected, c);
+        }
     }
     return fail(r, found.text);
 }
@@ -92,19 +93,21 @@ static bool read_hex4(struct reader *r, uint32_t *ret)
 {
     uint32_t v = 0;
 
-    if (r->len - r->pos < 4)
+    if (r->len - r->pos < 4) {
         return false;
+    }
     for (int i = 0; i < 4; i++) {
         char c = r->text[r->pos + (size_t)i];
 
-        if (c >= '0' && c <= '9')
+        if (c >= '0' && c <= '9') {
             v = v * 16 + (uint32_t)(c - '0');
-        else if (c >= 'a' && c <= 'f')
+        } else if (c >= 'a' && c <= 'f') {
             v = v * 16 + (uint32_t)(c - 'a' + 10);
-        else if (c >= 'A' && c <= 'F')
+        } else if (c >= 'A' && c <= 'F') {
             v = v * 16 + (uint32_t)(c - 'A' + 10);
-        else
+        } else {
             return false;
+        }
     }
     r->pos += 4;
     *ret = v;
@@ -118,18 +121,23 @@ static enum wf_status read_unicode_escape(struct reader *r, size_t start)
     uint32_t low;
     char bytes[4];
 
-    if (!read_hex4(r, &high))
+    if (!read_hex4(r, &high)) {
         return fail_at(r, start, WF_EPARSE, "\\u needs four hexadecimal digits");
-    if (high == 0)
+    }
+    if (high == 0) {
         return fail_at(r, start, WF_EPARSE, "the character \\u0000 is not allowed");
-    if (high >= 0xDC00 && high <= 0xDFFF)
+    }
+    if (high >= 0xDC00 && high <= 0xDFFF) {
         return fail_at(r, start, WF_EPARSE, "lone low surrogate");
+    }
     if (high >= 0xD800 && high <= 0xDBFF) {
-        if (r->len - r->pos < 2 || memcmp(r->text + r->pos, "\\u", 2) != 0)
+        if (r->len - r->pos < 2 || memcmp(r->text + r->pos, "\\u", 2) != 0) {
             return fail_at(r, start, WF_EPARSE, "lone high surrogate");
+        }
         r->pos += 2;
-        if (!read_hex4(r, &low) || low < 0xDC00 || low > 0xDFFF)
+        if (!read_hex4(r, &low) || low < 0xDC00 || low > 0xDFFF) {
             return fail_at(r, start, WF_EPARSE, "lone high surrogate");
+        }
         high = 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
     }
     return wf_buf_add(&r->scratch, bytes, wf_utf8_encode(high, bytes), r->err);
@@ -142,15 +150,17 @@ static enum wf_status read_escape(struct reader *r)
     size_t start = r->pos++; /* the backslash */
     const char *found;
 
-    if (r->pos >= r->len)
+    if (r->pos >= r->len) {
         return fail(r, "the string does not end");
+    }
     if (r->text[r->pos] == 'u') {
         r->pos++;
         return read_unicode_escape(r, start);
     }
     found = r->text[r->pos] == '\0' ? NULL : strchr(names, r->text[r->pos]);
-    if (found == NULL)
+    if (found == NULL) {
         return fail_at(r, start, WF_EPARSE, "unknown escape in a string");
+    }
     r->pos++;
     return wf_buf_add(&r->scratch, &values[found - names], 1, r->err);
 }
@@ -164,17 +174,20 @@ static enum wf_status read_plain(struct reader *r)
     while (r->pos < r->len) {
         unsigned char c = (unsigned char)r->text[r->pos];
 
-        if (c == '"' || c == '\\')
+        if (c == '"' || c == '\\') {
             break;
-        if (c < 0x20)
+        }
+        if (c < 0x20) {
             return fail(r, "control character in a string; write it as an escape");
+        }
         if (c < 0x80) {
             r->pos++;
             continue;
         }
         sequence = wf_utf8_sequence(r->text + r->pos, r->len - r->pos);
-        if (sequence == 0)
+        if (sequence == 0) {
             return fail(r, "invalid UTF-8 in a string");
+        }
         r->pos += sequence;
     }
     return wf_buf_add(&r->scratch, r->text + start, r->pos - start, r->err);
@@ -188,15 +201,19 @@ static enum wf_status read_string(struct reader *r)
 
     for (;;) {
         status = read_plain(r);
-        if (status != WF_OK)
+        if (status != WF_OK) {
             return status;
-        if (r->pos >= r->len)
+        }
+        if (r->pos >= r->len) {
             return fail_at(r, start, WF_EPARSE, "the string does not end");
-        if (r->text[r->pos] == '"')
+        }
+        if (r->text[r->pos] == '"') {
             break;
+        }
         status = read_escape(r);
-        if (status != WF_OK)
+        if (status != WF_OK) {
             return status;
+        }
     }
     r->pos++;
     return wf_buf_add(&r->scratch, "", 1, r->err);
@@ -207,8 +224,9 @@ static enum wf_status read_string_value(struct reader *r, struct wf_json **ret)
     size_t mark = r->scratch.len;
     enum wf_status status = read_string(r);
 
-    if (status != WF_OK)
+    if (status != WF_OK) {
         return status;
+    }
     *ret = wf_json_node_string(r->scratch.data + mark);
     r->scratch.len = mark;
     return *ret == NULL ? no_memory(r) : WF_OK;
@@ -226,11 +244,13 @@ static enum wf_status read_integer(struct reader *r,
 
     for (size_t i = negative; i < n; i++) {
         if (__builtin_mul_overflow(v, (uint64_t)10, &v) ||
-            __builtin_add_overflow(v, (uint64_t)(literal[i] - '0'), &v))
+            __builtin_add_overflow(v, (uint64_t)(literal[i] - '0'), &v)) {
             return fail_at(r, r->pos, WF_ERANGE, "the integer does not fit 64 bits");
+        }
     }
-    if (negative && v > (uint64_t)INT64_MAX + 1)
+    if (negative && v > (uint64_t)INT64_MAX + 1) {
         return fail_at(r, r->pos, WF_ERANGE, "the integer does not fit 64 bits");
+    }
     *ret = wf_json_node_int(negative, v);
     return *ret == NULL ? no_memory(r) : WF_OK;
 }
@@ -249,21 +269,26 @@ static enum wf_status read_number(struct reader *r, struct wf_json **ret)
     size_t n = wf_decimal_scan(literal, r->len - r->pos, &integer);
     double v;
 
-    if (n == 0 || (n < r->len - r->pos && continues_a_word(literal[n])))
+    if (n == 0 || (n < r->len - r->pos && continues_a_word(literal[n]))) {
         return fail(r, "this is not a JSON number");
-    if (n > WF_DECIMAL_MAX_CHARS)
+    }
+    if (n > WF_DECIMAL_MAX_CHARS) {
         return fail_at(r, r->pos, WF_ERANGE, "the number has too many digits");
+    }
     if (integer) {
         status = read_integer(r, literal, n, ret);
     } else {
-        if (!wf_decimal_to_f64(literal, n, &v))
+        if (!wf_decimal_to_f64(literal, n, &v)) {
             return fail_at(r, r->pos, WF_ERANGE, "the number does not fit a double");
+        }
         *ret = wf_json_node_f64(v);
-        if (*ret == NULL)
+        if (*ret == NULL) {
             status = no_memory(r);
+        }
     }
-    if (status == WF_OK)
+    if (status == WF_OK) {
         r->pos += n;
+    }
     return status;
 }
 
@@ -272,26 +297,28 @@ static bool takes_word(struct reader *r, const char *word)
     size_t n = strlen(word);
 
     if (r->len - r->pos < n || memcmp(r->text + r->pos, word, n) != 0 ||
-        (r->pos + n < r->len && continues_a_word(r->text[r->pos + n])))
+        (r->pos + n < r->len && continues_a_word(r->text[r->pos + n]))) {
         return false;
+    }
     r->pos += n;
     return true;
 }
 
 static enum wf_status read_word(struct reader *r, struct wf_json **ret)
 {
-    if (takes_word(r, "true"))
+    if (takes_word(r, "true")) {
         *ret = wf_json_node_bool(true);
-    else if (takes_word(r, "false"))
+    } else if (takes_word(r, "false")) {
         *ret = wf_json_node_bool(false);
-    else if (takes_word(r, "null"))
+    } else if (takes_word(r, "null")) {
         *ret = wf_json_node_null();
-    else if (takes_word(r, "NaN") || takes_word(r, "Infinity") ||
-             takes_word(r, "nan") || takes_word(r, "inf"))
+    } else if (takes_word(r, "NaN") || takes_word(r, "Infinity") ||
+               takes_word(r, "nan") || takes_word(r, "inf")) {
         return fail(r, "NaN and Infinity are not JSON; write the string \"nan\", "
                        "\"inf\" or \"-inf\"");
-    else
+    } else {
         return fail_expected(r, "a value is");
+    }
     return *ret == NULL ? no_memory(r) : WF_OK;
 }
 
@@ -300,15 +327,17 @@ static enum wf_status read_word(struct reader *r, struct wf_json **ret)
 static void skip_blanks(struct reader *r)
 {
     while (r->pos < r->len && (r->text[r->pos] == ' ' || r->text[r->pos] == '\n' ||
-                               r->text[r->pos] == '\t' || r->text[r->pos] == '\r'))
+                               r->text[r->pos] == '\t' || r->text[r->pos] == '\r')) {
         r->pos++;
+    }
 }
 
 static bool takes(struct reader *r, char c)
 {
     skip_blanks(r);
-    if (r->pos >= r->len || r->text[r->pos] != c)
+    if (r->pos >= r->len || r->text[r->pos] != c) {
         return false;
+    }
     r->pos++;
     return true;
 }
@@ -318,21 +347,25 @@ static enum wf_status read_items(struct reader *r, struct wf_json *array)
     struct wf_json *item = NULL;
     enum wf_status status;
 
-    if (takes(r, ']'))
+    if (takes(r, ']')) {
         return WF_OK;
+    }
     for (;;) {
         skip_blanks(r);
         status = read_value(r, &item);
-        if (status != WF_OK)
+        if (status != WF_OK) {
             return status;
+        }
         if (!wf_json_node_append(array, NULL, item)) {
             wf_json_free(item);
             return no_memory(r);
         }
-        if (takes(r, ']'))
+        if (takes(r, ']')) {
             return WF_OK;
-        if (!takes(r, ','))
+        }
+        if (!takes(r, ',')) {
             return fail_expected(r, "',' or ']' is");
+        }
     }
 }
 
@@ -343,8 +376,9 @@ static enum wf_status remember_key(struct reader *r, const char *key, size_t pos
 
     if (r->key_count == r->key_cap) {
         grown = wf_realloc_array(r->keys, cap, sizeof *grown);
-        if (grown == NULL)
+        if (grown == NULL) {
             return no_memory(r);
+        }
         r->keys = grown;
         r->key_cap = cap;
     }
@@ -370,16 +404,19 @@ static enum wf_status check_unique(struct reader *r, size_t first)
     struct wf_error text;
 
     r->key_count = first;
-    if (n < 2)
+    if (n < 2) {
         return WF_OK;
+    }
     qsort(keys, n, sizeof *keys, compare_key_places);
     for (size_t i = 1; i < n; i++) {
         if (strcmp(keys[i - 1].key, keys[i].key) == 0 &&
-            (twice == NULL || keys[i].pos < twice->pos))
+            (twice == NULL || keys[i].pos < twice->pos)) {
             twice = &keys[i];
+        }
     }
-    if (twice == NULL)
+    if (twice == NULL) {
         return WF_OK;
+    }
     (void)wf_errorf(&text, WF_EPARSE, "duplicate key \"%.128s\"", twice->key);
     return fail_at(r, twice->pos, WF_EPARSE, text.text);
 }
@@ -393,17 +430,21 @@ static enum wf_status read_member(struct reader *r, struct wf_json *object)
 
     skip_blanks(r);
     key_pos = r->pos;
-    if (r->pos >= r->len || r->text[r->pos] != '"')
+    if (r->pos >= r->len || r->text[r->pos] != '"') {
         return fail_expected(r, "a member's name in double quotes is");
+    }
     status = read_string(r);
-    if (status != WF_OK)
+    if (status != WF_OK) {
         return status;
-    if (!takes(r, ':'))
+    }
+    if (!takes(r, ':')) {
         return fail_expected(r, "':' is");
+    }
     skip_blanks(r);
     status = read_value(r, &child);
-    if (status != WF_OK)
+    if (status != WF_OK) {
         return status;
+    }
     if (!wf_json_node_append(object, r->scratch.data + mark, child)) {
         wf_json_free(child);
         return no_memory(r);
@@ -417,16 +458,20 @@ static enum wf_status read_members(struct reader *r, struct wf_json *object)
     size_t first = r->key_count;
     enum wf_status status;
 
-    if (takes(r, '}'))
+    if (takes(r, '}')) {
         return WF_OK;
+    }
     for (;;) {
         status = read_member(r, object);
-        if (status != WF_OK)
+        if (status != WF_OK) {
             return status;
-        if (takes(r, '}'))
+        }
+        if (takes(r, '}')) {
             return check_unique(r, first);
-        if (!takes(r, ','))
+        }
+        if (!takes(r, ',')) {
             return fail_expected(r, "',' or '}' is");
+        }
     }
 }
 
@@ -436,11 +481,13 @@ static enum wf_status read_container(struct reader *r, struct wf_json **ret)
     struct wf_json *made;
     enum wf_status status;
 
-    if (r->depth == WF_JSON_MAX_DEPTH)
+    if (r->depth == WF_JSON_MAX_DEPTH) {
         return fail(r, "arrays and objects are nested more than 64 deep");
+    }
     made = is_array ? wf_json_array() : wf_json_object();
-    if (made == NULL)
+    if (made == NULL) {
         return no_memory(r);
+    }
     r->depth++;
     r->pos++;
     status = is_array ? read_items(r, made) : read_members(r, made);
@@ -457,15 +504,19 @@ static enum wf_status read_value(struct reader *r, struct wf_json **ret)
 {
     char c;
 
-    if (r->pos >= r->len)
+    if (r->pos >= r->len) {
         return fail_expected(r, "a value is");
+    }
     c = r->text[r->pos];
-    if (c == '{' || c == '[')
+    if (c == '{' || c == '[') {
         return read_container(r, ret);
-    if (c == '"')
+    }
+    if (c == '"') {
         return read_string_value(r, ret);
-    if (c == '-' || (c >= '0' && c <= '9'))
+    }
+    if (c == '-' || (c >= '0' && c <= '9')) {
         return read_number(r, ret);
+    }
     return read_word(r, ret);
 }
 
@@ -476,15 +527,18 @@ static enum wf_status read_whole(struct reader *r, struct wf_json **ret)
     struct wf_json *root = NULL;
     enum wf_status status;
 
-    if (r->len >= 3 && memcmp(r->text, "\xEF\xBB\xBF", 3) == 0)
+    if (r->len >= 3 && memcmp(r->text, "\xEF\xBB\xBF", 3) == 0) {
         return fail(r, "the text starts with a byte order mark; save it as UTF-8 "
                        "without one");
+    }
     skip_blanks(r);
-    if (r->pos == r->len)
+    if (r->pos == r->len) {
         return fail(r, "the text is empty, a JSON value is expected");
+    }
     status = read_value(r, &root);
-    if (status != WF_OK)
+    if (status != WF_OK) {
         return status;
+    }
     skip_blanks(r);
     if (r->pos < r->len) {
         wf_json_free(root);
@@ -503,9 +557,10 @@ enum wf_status wf_json_parse(const char *text,
     struct reader r = { .text = text, .len = len, .source = source, .err = err };
     enum wf_status status;
 
-    if (len > WF_JSON_MAX_BYTES)
-        return wf_errorf(err, WF_EINVAL, "%s has %zu bytes, JSON may have at most %u",
+    if (len > WF_JSON_MAX_BYTES) {
+        return wf_errorf(err, WF_EINVAL, "%s has %zu bytes, JSON may have at most %zu",
                          source, len, WF_JSON_MAX_BYTES);
+    }
     status = read_whole(&r, ret);
     wf_buf_free(&r.scratch);
     free(r.keys);
@@ -519,8 +574,9 @@ enum wf_status wf_json_parse_file(const char *path,
     struct wf_buf text = WF_BUF_INIT;
     enum wf_status status = wf_file_read(path, WF_JSON_MAX_BYTES, &text, err);
 
-    if (status == WF_OK)
+    if (status == WF_OK) {
         status = wf_json_parse(wf_buf_cstr(&text), text.len, path, ret, err);
+    }
     wf_buf_free(&text);
     return status;
 }

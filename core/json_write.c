@@ -41,10 +41,11 @@ static enum wf_status put_control(struct writer *w, unsigned char c)
     static const char short_names[] = "btn\0fr"; /* 8 to 13; 11 has none */
     char text[8];
 
-    if (c >= 8 && c <= 13 && c != 11)
+    if (c >= 8 && c <= 13 && c != 11) {
         (void)snprintf(text, sizeof text, "\\%c", short_names[c - 8]);
-    else
+    } else {
         (void)snprintf(text, sizeof text, "\\u%04x", c);
+    }
     return put(w, text);
 }
 
@@ -57,11 +58,13 @@ static size_t plain_run(const char *p, size_t n)
     while (i < n) {
         unsigned char c = (unsigned char)p[i];
 
-        if (c == '"' || c == '\\' || c < 0x20)
+        if (c == '"' || c == '\\' || c < 0x20) {
             break;
+        }
         sequence = c < 0x80 ? 1 : wf_utf8_sequence(p + i, n - i);
-        if (sequence == 0)
+        if (sequence == 0) {
             break;
+        }
         i += sequence;
     }
     return i;
@@ -69,12 +72,15 @@ static size_t plain_run(const char *p, size_t n)
 
 static enum wf_status put_special(struct writer *w, char c)
 {
-    if (c == '"')
+    if (c == '"') {
         return put(w, "\\\"");
-    if (c == '\\')
+    }
+    if (c == '\\') {
         return put(w, "\\\\");
-    if ((unsigned char)c < 0x20)
+    }
+    if ((unsigned char)c < 0x20) {
         return put_control(w, (unsigned char)c);
+    }
     return put(w, "\xEF\xBF\xBD");
 }
 
@@ -106,15 +112,17 @@ static enum wf_status write_int(struct writer *w, const struct wf_json *v)
     uint64_t magnitude = 0;
 
     (void)wf_json_node_int_value(v, &negative, &magnitude);
-    if (magnitude == 0 && w->style == STYLE_CANONICAL)
+    if (magnitude == 0 && w->style == STYLE_CANONICAL) {
         negative = false;
+    }
     *p = '\0';
     do {
         *--p = (char)('0' + magnitude % 10);
         magnitude /= 10;
     } while (magnitude > 0);
-    if (negative)
+    if (negative) {
         *--p = '-';
+    }
     return put(w, p);
 }
 
@@ -124,8 +132,9 @@ static enum wf_status write_double(struct writer *w, const struct wf_json *v)
     double d = 0;
 
     (void)wf_json_as_f64(v, &d);
-    if (d == 0 && w->style == STYLE_CANONICAL)
+    if (d == 0 && w->style == STYLE_CANONICAL) {
         d = 0; /* one spelling for both zeros */
+    }
     return put(w, wf_format_f64(d, text, sizeof text));
 }
 
@@ -135,11 +144,13 @@ static enum wf_status new_line(struct writer *w)
 {
     enum wf_status status;
 
-    if (w->style != STYLE_PRETTY)
+    if (w->style != STYLE_PRETTY) {
         return WF_OK;
+    }
     status = put(w, "\n");
-    for (int i = 0; status == WF_OK && i < w->depth; i++)
+    for (int i = 0; status == WF_OK && i < w->depth; i++) {
         status = put(w, "  ");
+    }
     return status;
 }
 
@@ -147,12 +158,14 @@ static enum wf_status write_child(struct writer *w, const struct wf_json *c, boo
 {
     enum wf_status status = first ? WF_OK : put(w, ",");
 
-    if (status == WF_OK)
+    if (status == WF_OK) {
         status = new_line(w);
+    }
     if (status == WF_OK && wf_json_key(c) != NULL) {
         status = write_string(w, wf_json_key(c));
-        if (status == WF_OK)
+        if (status == WF_OK) {
             status = put(w, w->style == STYLE_PRETTY ? ": " : ":");
+        }
     }
     return status == WF_OK ? write_value(w, c) : status;
 }
@@ -168,17 +181,20 @@ static int compare_members(const void *a, const void *b)
 static enum wf_status write_sorted(struct writer *w, const struct wf_json *object)
 {
     size_t n = wf_json_count(object);
-    const struct wf_json **members = wf_calloc(n, sizeof *members);
+    const struct wf_json **members = wf_calloc(n, sizeof(const struct wf_json *));
     const struct wf_json *c = wf_json_first(object);
     enum wf_status status = WF_OK;
 
-    if (members == NULL)
+    if (members == NULL) {
         return wf_errorf(w->err, WF_ENOMEM, "no memory to sort %zu members", n);
-    for (size_t i = 0; i < n; i++, c = wf_json_next(c))
+    }
+    for (size_t i = 0; i < n; i++, c = wf_json_next(c)) {
         members[i] = c;
-    qsort(members, n, sizeof *members, compare_members);
-    for (size_t i = 0; status == WF_OK && i < n; i++)
+    }
+    qsort(members, n, sizeof(const struct wf_json *), compare_members);
+    for (size_t i = 0; status == WF_OK && i < n; i++) {
         status = write_child(w, members[i], i == 0);
+    }
     free(members);
     return status;
 }
@@ -187,11 +203,13 @@ static enum wf_status write_children(struct writer *w, const struct wf_json *v)
 {
     enum wf_status status = WF_OK;
 
-    if (w->style == STYLE_CANONICAL && wf_json_type(v) == WF_JSON_OBJECT)
+    if (w->style == STYLE_CANONICAL && wf_json_type(v) == WF_JSON_OBJECT) {
         return write_sorted(w, v);
+    }
     for (const struct wf_json *c = wf_json_first(v); status == WF_OK && c != NULL;
-         c = wf_json_next(c))
+         c = wf_json_next(c)) {
         status = write_child(w, c, c == wf_json_first(v));
+    }
     return status;
 }
 
@@ -200,18 +218,22 @@ static enum wf_status write_container(struct writer *w, const struct wf_json *v)
     bool is_array = wf_json_type(v) == WF_JSON_ARRAY;
     enum wf_status status;
 
-    if (w->depth == WF_JSON_MAX_DEPTH)
+    if (w->depth == WF_JSON_MAX_DEPTH) {
         return wf_errorf(w->err, WF_EINVAL, "JSON value is nested more than %d deep",
                          WF_JSON_MAX_DEPTH);
-    if (wf_json_first(v) == NULL)
+    }
+    if (wf_json_first(v) == NULL) {
         return put(w, is_array ? "[]" : "{}");
+    }
     status = put(w, is_array ? "[" : "{");
     w->depth++;
-    if (status == WF_OK)
+    if (status == WF_OK) {
         status = write_children(w, v);
+    }
     w->depth--;
-    if (status == WF_OK)
+    if (status == WF_OK) {
         status = new_line(w);
+    }
     return status == WF_OK ? put(w, is_array ? "]" : "}") : status;
 }
 
@@ -247,8 +269,9 @@ static enum wf_status write_as(const struct wf_json *v,
     size_t start = out->len;
     enum wf_status status;
 
-    if (v == NULL)
+    if (v == NULL) {
         return wf_errorf(err, WF_ENOMEM, "no memory for the JSON value to write");
+    }
     status = write_value(&w, v);
     if (status != WF_OK && out->data != NULL) {
         out->len = start;

@@ -52,8 +52,9 @@ void wf_log(enum wf_log_level level, const char *fmt, ...)
     size_t len;
     va_list ap;
 
-    if ((int)level < atomic_load(&lowest_level))
+    if ((int)level < atomic_load(&lowest_level)) {
         return;
+    }
     wf_format_utc(wf_realtime_ns(), when, sizeof when);
     (void)snprintf(line, sizeof line, "%s %s %s: ", when, level_name(level),
                    program_name);
@@ -63,8 +64,9 @@ void wf_log(enum wf_log_level level, const char *fmt, ...)
     va_end(ap);
     len = strlen(line);
     for (size_t i = start; i < len; i++) {
-        if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
+        if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f) {
             line[i] = ' ';
+        }
     }
     line[len++] = '\n';
     (void)wf_write_all(STDERR_FILENO, line, len, "stderr", NULL);

@@ -23,8 +23,9 @@ static size_t read_digits(const char *text, uint64_t *ret, bool *ret_overflow)
     *ret_overflow = false;
     for (; text[i] >= '0' && text[i] <= '9'; i++) {
         if (__builtin_mul_overflow(v, (uint64_t)10, &v) ||
-            __builtin_add_overflow(v, (uint64_t)(text[i] - '0'), &v))
+            __builtin_add_overflow(v, (uint64_t)(text[i] - '0'), &v)) {
             *ret_overflow = true;
+        }
     }
     *ret = v;
     return i;
@@ -48,20 +49,24 @@ enum wf_status wf_parse_i64(const char *text,
     size_t digits;
     int64_t v;
 
-    if (text == NULL || text[0] == '\0')
+    if (text == NULL || text[0] == '\0') {
         return missing_text(what, err);
+    }
     negative = text[0] == '-';
     digits = read_digits(text + negative, &magnitude, &overflow);
-    if (digits == 0 || text[digits + (size_t)negative] != '\0')
+    if (digits == 0 || text[digits + (size_t)negative] != '\0') {
         return wf_errorf(err, WF_EPARSE, "%s: " QUOTE " is not an integer", what, text);
-    if (magnitude > (uint64_t)INT64_MAX + (negative ? 1 : 0))
+    }
+    if (magnitude > (uint64_t)INT64_MAX + (negative ? 1 : 0)) {
         overflow = true;
+    }
     v = negative ? (int64_t)(0 - magnitude) : (int64_t)magnitude;
-    if (overflow || v < min || v > max)
+    if (overflow || v < min || v > max) {
         return wf_errorf(err, WF_ERANGE,
                          "%s: %.64s is out of range, must be from %" PRId64
                          " to %" PRId64,
                          what, text, min, max);
+    }
     *ret = v;
     return WF_OK;
 }
@@ -77,17 +82,20 @@ enum wf_status wf_parse_u64(const char *text,
     uint64_t v;
     size_t digits;
 
-    if (text == NULL || text[0] == '\0')
+    if (text == NULL || text[0] == '\0') {
         return missing_text(what, err);
+    }
     digits = read_digits(text, &v, &overflow);
-    if (digits == 0 || text[digits] != '\0')
+    if (digits == 0 || text[digits] != '\0') {
         return wf_errorf(err, WF_EPARSE, "%s: " QUOTE " is not an unsigned integer",
                          what, text);
-    if (overflow || v < min || v > max)
+    }
+    if (overflow || v < min || v > max) {
         return wf_errorf(err, WF_ERANGE,
                          "%s: %.64s is out of range, must be from %" PRIu64
                          " to %" PRIu64,
                          what, text, min, max);
+    }
     *ret = v;
     return WF_OK;
 }
@@ -117,14 +125,17 @@ enum wf_status wf_parse_f64(const char *text,
     size_t n;
     double v;
 
-    if (text == NULL || text[0] == '\0')
+    if (text == NULL || text[0] == '\0') {
         return missing_text(what, err);
+    }
     n = strlen(text);
-    if (n > WF_DECIMAL_MAX_CHARS || wf_decimal_scan(text, n, &integer) != n)
+    if (n > WF_DECIMAL_MAX_CHARS || wf_decimal_scan(text, n, &integer) != n) {
         return wf_errorf(err, WF_EPARSE, "%s: " QUOTE " is not a decimal number", what,
                          text);
-    if (!wf_decimal_to_f64(text, n, &v) || !(v >= min && v <= max))
+    }
+    if (!wf_decimal_to_f64(text, n, &v) || !(v >= min && v <= max)) {
         return range_error_f64(text, what, min, max, err);
+    }
     *ret = v;
     return WF_OK;
 }
@@ -137,7 +148,7 @@ struct unit {
 static const struct unit duration_units[] = {
     { "ns", 1 },
     { "us", 1000 },
-    { "ms", 1000 * 1000 },
+    { "ms", UINT64_C(1000000) },
     { "s", UINT64_C(1000000000) },
     { "m", UINT64_C(60000000000) },
     { "h", UINT64_C(3600000000000) },
@@ -163,10 +174,12 @@ static enum wf_status parse_with_unit(const char *text,
     size_t digits = read_digits(text, &v, &overflow);
 
     for (size_t i = 0; digits > 0 && i < n; i++) {
-        if (strcmp(text + digits, units[i].name) != 0)
+        if (strcmp(text + digits, units[i].name) != 0) {
             continue;
-        if (overflow || __builtin_mul_overflow(v, units[i].factor, &v))
+        }
+        if (overflow || __builtin_mul_overflow(v, units[i].factor, &v)) {
             return WF_ERANGE;
+        }
         *ret = v;
         return WF_OK;
     }
@@ -181,18 +194,21 @@ enum wf_status wf_parse_duration_ns(const char *text,
     enum wf_status status;
     uint64_t v = 0;
 
-    if (text == NULL || text[0] == '\0')
+    if (text == NULL || text[0] == '\0') {
         return missing_text(what, err);
+    }
     status = parse_with_unit(text, duration_units,
                              sizeof duration_units / sizeof duration_units[0], &v);
-    if (status == WF_EPARSE)
+    if (status == WF_EPARSE) {
         return wf_errorf(err, status,
                          "%s: " QUOTE " is not a duration: a whole number and a unit "
                          "(ns, us, ms, s, m, h), as in 250ms",
                          what, text);
-    if (status != WF_OK || v > INT64_MAX)
+    }
+    if (status != WF_OK || v > INT64_MAX) {
         return wf_errorf(err, WF_ERANGE, "%s: %.64s is too long, at most 292 years",
                          what, text);
+    }
     *ret_ns = (int64_t)v;
     return WF_OK;
 }
@@ -204,27 +220,32 @@ enum wf_status wf_parse_bytes(const char *text,
 {
     enum wf_status status;
 
-    if (text == NULL || text[0] == '\0')
+    if (text == NULL || text[0] == '\0') {
         return missing_text(what, err);
+    }
     status = parse_with_unit(text, byte_units, sizeof byte_units / sizeof byte_units[0],
                              ret_bytes);
-    if (status == WF_EPARSE)
+    if (status == WF_EPARSE) {
         return wf_errorf(err, status,
                          "%s: " QUOTE
                          " is not a size: a whole number of bytes, or with "
                          "KiB, MiB, GiB or TiB, as in 64KiB",
                          what, text);
-    if (status != WF_OK)
+    }
+    if (status != WF_OK) {
         return wf_errorf(err, status, "%s: %.64s does not fit 64 bits", what, text);
+    }
     return WF_OK;
 }
 
 static int hex_value(char c)
 {
-    if (c >= '0' && c <= '9')
+    if (c >= '0' && c <= '9') {
         return c - '0';
-    if (c >= 'a' && c <= 'f')
+    }
+    if (c >= 'a' && c <= 'f') {
         return c - 'a' + 10;
+    }
     return -1;
 }
 
@@ -236,22 +257,26 @@ enum wf_status wf_parse_hex(const char *text,
 {
     size_t len;
 
-    if (text == NULL)
+    if (text == NULL) {
         return missing_text(what, err);
+    }
     len = strlen(text);
-    if (len != 2 * n)
+    if (len != 2 * n) {
         return wf_errorf(err, WF_EPARSE,
                          "%s: %zu hexadecimal digits are required, found %zu", what,
                          2 * n, len);
+    }
     for (size_t i = 0; i < len; i++) {
-        if (hex_value(text[i]) < 0)
+        if (hex_value(text[i]) < 0) {
             return wf_errorf(err, WF_EPARSE,
                              "%s: character %zu of \"%.128s\" is not a lower-case "
                              "hexadecimal digit",
                              what, i + 1, text);
+        }
     }
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         ret[i] = (uint8_t)(hex_value(text[2 * i]) * 16 + hex_value(text[2 * i + 1]));
+    }
     return WF_OK;
 }
 
@@ -274,8 +299,9 @@ bool wf_glob_match(const char *pattern, const char *text)
             return false;
         }
     }
-    while (*pattern == '*')
+    while (*pattern == '*') {
         pattern++;
+    }
     return *pattern == '\0';
 }
 
@@ -283,8 +309,9 @@ bool wf_mul_i64(int64_t a, int64_t b, int64_t *ret)
 {
     int64_t v;
 
-    if (__builtin_mul_overflow(a, b, &v))
+    if (__builtin_mul_overflow(a, b, &v)) {
         return false;
+    }
     *ret = v;
     return true;
 }
@@ -293,8 +320,9 @@ bool wf_add_i64(int64_t a, int64_t b, int64_t *ret)
 {
     int64_t v;
 
-    if (__builtin_add_overflow(a, b, &v))
+    if (__builtin_add_overflow(a, b, &v)) {
         return false;
+    }
     *ret = v;
     return true;
 }

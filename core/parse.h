@@ -52,8 +52,8 @@ bool wf_mul_i64(int64_t a, int64_t b, int64_t *ret);
 bool wf_add_i64(int64_t a, int64_t b, int64_t *ret);
 
 /* Shortest decimal that reads back to the same double, '.' as the point whatever the
- * locale; integral values below 2^53 without an exponent; "nan", "inf" or "-inf" for the
- * others. buf holds at least 32 bytes. */
+ * locale; integral values below 2^53 without an exponent; "nan", "inf" or "-inf" for
+ * the others. buf holds at least 32 bytes. */
 const char *wf_format_f64(double v, char *buf, size_t n);
 
 #endif

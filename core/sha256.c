@@ -27,8 +27,9 @@ struct wf_sha256 {
 
 static void must(int good)
 {
-    if (good == 1)
+    if (good == 1) {
         return;
+    }
     (void)fputs("sha256: libcrypto failed; no digest can be trusted\n", stderr);
     abort();
 }
@@ -37,8 +38,9 @@ struct wf_sha256 *wf_sha256_create(void)
 {
     struct wf_sha256 *s = wf_calloc(1, sizeof *s);
 
-    if (s == NULL)
+    if (s == NULL) {
         return NULL;
+    }
     s->ctx = EVP_MD_CTX_new();
     if (s->ctx == NULL || EVP_DigestInit_ex(s->ctx, EVP_sha256(), NULL) != 1) {
         wf_sha256_destroy(s);
@@ -49,8 +51,9 @@ struct wf_sha256 *wf_sha256_create(void)
 
 void wf_sha256_update(struct wf_sha256 *s, const void *data, size_t n)
 {
-    if (n > 0)
+    if (n > 0) {
         must(EVP_DigestUpdate(s->ctx, data, n));
+    }
 }
 
 void wf_sha256_finish(struct wf_sha256 *s, uint8_t ret[WF_SHA256_BYTES])
@@ -61,8 +64,9 @@ void wf_sha256_finish(struct wf_sha256 *s, uint8_t ret[WF_SHA256_BYTES])
 
 void wf_sha256_destroy(struct wf_sha256 *s)
 {
-    if (s == NULL)
+    if (s == NULL) {
         return;
+    }
     EVP_MD_CTX_free(s->ctx);
     free(s);
 }
@@ -89,18 +93,22 @@ static enum wf_status update_from_fd(struct wf_sha256 *s,
     enum wf_status status = WF_OK;
     ssize_t n;
 
-    if (chunk == NULL)
+    if (chunk == NULL) {
         return wf_errorf(err, WF_ENOMEM, "no memory to read %s", path);
+    }
     for (;;) {
         n = read(fd, chunk, FILE_CHUNK_BYTES);
-        if (n < 0 && errno == EINTR)
+        if (n < 0 && errno == EINTR) {
             continue;
-        if (n <= 0)
+        }
+        if (n <= 0) {
             break;
+        }
         wf_sha256_update(s, chunk, (size_t)n);
     }
-    if (n < 0)
+    if (n < 0) {
         status = wf_error_errno(err, errno, "cannot read %s", path);
+    }
     free(chunk);
     return status;
 }
@@ -115,16 +123,18 @@ enum wf_status wf_sha256_file(const char *path,
     int fd;
 
     fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    if (fd < 0) {
         return wf_error_errno(err, errno, "cannot open %s", path);
+    }
     s = wf_sha256_create();
     if (s == NULL) {
         status = wf_errorf(err, WF_ENOMEM, "no memory to hash %s", path);
         goto out;
     }
     status = update_from_fd(s, fd, path, err);
-    if (status != WF_OK)
+    if (status != WF_OK) {
         goto out;
+    }
     wf_sha256_finish(s, digest);
     s = NULL;
     wf_hex(digest, sizeof digest, ret);
@@ -149,17 +159,20 @@ bool wf_sha256_is_hex(const char *text)
 {
     size_t i = 0;
 
-    if (text == NULL)
+    if (text == NULL) {
         return false;
-    while ((text[i] >= '0' && text[i] <= '9') || (text[i] >= 'a' && text[i] <= 'f'))
+    }
+    while ((text[i] >= '0' && text[i] <= '9') || (text[i] >= 'a' && text[i] <= 'f')) {
         i++;
-    return i == 2 * WF_SHA256_BYTES && text[i] == '\0';
+    }
+    return i == WF_SHA256_HEX - 1 && text[i] == '\0';
 }
 
 enum wf_status wf_random_bytes(void *ret, size_t n, struct wf_error *err)
 {
-    if (n > INT32_MAX || RAND_bytes(ret, (int)n) != 1)
+    if (n > INT32_MAX || RAND_bytes(ret, (int)n) != 1) {
         return wf_errorf(err, WF_EINTERNAL, "libcrypto has no %zu random bytes", n);
+    }
     return WF_OK;
 }
 

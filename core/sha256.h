@@ -21,8 +21,9 @@ void wf_sha256_destroy(struct wf_sha256 *s);
 
 void wf_sha256(const void *data, size_t n, uint8_t ret[WF_SHA256_BYTES]);
 void wf_sha256_hex(const void *data, size_t n, char ret[WF_SHA256_HEX]);
-enum wf_status
-wf_sha256_file(const char *path, char ret[WF_SHA256_HEX], struct wf_error *err);
+enum wf_status wf_sha256_file(const char *path,
+                              char ret[WF_SHA256_HEX],
+                              struct wf_error *err);
 void wf_hex(const uint8_t *bytes, size_t n, char *ret); /* 2n + 1 chars, lower case */
 bool wf_sha256_is_hex(const char *text); /* exactly 64 lower-case hex digits */
 

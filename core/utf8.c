@@ -8,22 +8,28 @@ static size_t length_by_first_byte(unsigned char c,
 {
     *ret_low = 0x80;
     *ret_high = 0xBF;
-    if (c < 0x80)
+    if (c < 0x80) {
         return 1;
-    if (c >= 0xC2 && c <= 0xDF)
+    }
+    if (c >= 0xC2 && c <= 0xDF) {
         return 2;
+    }
     if (c >= 0xE0 && c <= 0xEF) {
-        if (c == 0xE0)
+        if (c == 0xE0) {
             *ret_low = 0xA0; /* overlong below */
-        if (c == 0xED)
+        }
+        if (c == 0xED) {
             *ret_high = 0x9F; /* surrogates above */
+        }
         return 3;
     }
     if (c >= 0xF0 && c <= 0xF4) {
-        if (c == 0xF0)
+        if (c == 0xF0) {
             *ret_low = 0x90;
-        if (c == 0xF4)
+        }
+        if (c == 0xF4) {
             *ret_high = 0x8F; /* beyond U+10FFFF */
+        }
         return 4;
     }
     return 0;
@@ -35,11 +41,13 @@ size_t wf_utf8_sequence(const char *p, size_t n)
     unsigned char high;
     size_t len = length_by_first_byte((unsigned char)p[0], &low, &high);
 
-    if (len > n)
+    if (len > n) {
         return 0;
+    }
     for (size_t i = 1; i < len; i++) {
-        if ((unsigned char)p[i] < low || (unsigned char)p[i] > high)
+        if ((unsigned char)p[i] < low || (unsigned char)p[i] > high) {
             return 0;
+        }
         low = 0x80;
         high = 0xBF;
     }

@@ -31,8 +31,9 @@ static bool wait_readable(const struct script_server *s, int fd)
     struct pollfd fds[2] = { { .fd = fd, .events = POLLIN },
                              { .fd = s->stop_pipe[0], .events = POLLIN } };
 
-    while (poll(fds, 2, -1) < 0)
+    while (poll(fds, 2, -1) < 0) {
         continue;
+    }
     return fds[1].revents == 0;
 }
 
@@ -49,8 +50,9 @@ static void send_all(int fd, const char *bytes, size_t n)
     while (n > 0) {
         ssize_t sent = send(fd, bytes, n, MSG_NOSIGNAL);
 
-        if (sent <= 0)
+        if (sent <= 0) {
             return; /* the client has gone: some scripts want just that */
+        }
         bytes += sent;
         n -= (size_t)sent;
     }
@@ -65,15 +67,17 @@ static bool read_head(const struct script_server *s, int fd, struct script_reque
     while (end == NULL) {
         size_t n = read_some(s, fd, r->head + len, sizeof r->head - 1 - len);
 
-        if (n == 0)
+        if (n == 0) {
             return false;
+        }
         len += n;
         r->head[len] = '\0';
         end = strstr(r->head, "\r\n\r\n");
     }
     end += 4;
-    if (wf_buf_add(&r->body, end, (size_t)(r->head + len - end), NULL) != WF_OK)
+    if (wf_buf_add(&r->body, end, (size_t)(r->head + len - end), NULL) != WF_OK) {
         return false;
+    }
     *end = '\0';
     return true;
 }
@@ -84,13 +88,15 @@ static bool read_body(const struct script_server *s, int fd, struct script_reque
     size_t want = field == NULL ? 0 : strtoul(field + 17, NULL, 10);
     char space[16384];
 
-    if (strcasestr(r->head, "\r\nExpect: 100-continue") != NULL)
+    if (strcasestr(r->head, "\r\nExpect: 100-continue") != NULL) {
         send_all(fd, "HTTP/1.1 100 Continue\r\n\r\n", 25);
+    }
     while (r->body.len < want) {
         size_t n = read_some(s, fd, space, sizeof space);
 
-        if (n == 0 || wf_buf_add(&r->body, space, n, NULL) != WF_OK)
+        if (n == 0 || wf_buf_add(&r->body, space, n, NULL) != WF_OK) {
             return false;
+        }
     }
     return true;
 }
@@ -102,18 +108,21 @@ static void serve(struct script_server *s, int fd)
     char rest[256];
 
     if (s->request_count == SCRIPT_MAX_REQUESTS || !read_head(s, fd, r) ||
-        !read_body(s, fd, r))
+        !read_body(s, fd, r)) {
         return;
+    }
     step = &s->steps[s->request_count < s->step_count ? s->request_count
                                                       : s->step_count - 1];
     s->request_count++;
-    if (step->set_flag != NULL)
+    if (step->set_flag != NULL) {
         *step->set_flag = 1;
+    }
     send_all(fd, step->bytes,
              step->byte_count > 0 ? step->byte_count : strlen(step->bytes));
     if (step->action == SCRIPT_HANG) {
-        while (read_some(s, fd, rest, sizeof rest) > 0)
+        while (read_some(s, fd, rest, sizeof rest) > 0) {
             continue;
+        }
     }
 }
 
@@ -124,8 +133,9 @@ static void *run(void *ctx)
     while (wait_readable(s, s->listener)) {
         int fd = accept(s->listener, NULL, NULL);
 
-        if (fd < 0)
+        if (fd < 0) {
             continue;
+        }
         serve(s, fd);
         (void)shutdown(fd, SHUT_WR);
         (void)close(fd);
@@ -183,7 +193,8 @@ const struct script_request *script_server_request(const struct script_server *s
 
 void script_server_free(struct script_server *s)
 {
-    for (size_t i = 0; i < SCRIPT_MAX_REQUESTS; i++)
+    for (size_t i = 0; i < SCRIPT_MAX_REQUESTS; i++) {
         wf_buf_free(&s->requests[i].body);
+    }
     free(s);
 }

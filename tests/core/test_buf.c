@@ -72,8 +72,9 @@ Test(buf, allocation_checks_the_product)
     volatile size_t huge = SIZE_MAX / 2;
 
     cr_assert_not_null(zeros);
-    for (int i = 0; i < 16; i++)
+    for (int i = 0; i < 16; i++) {
         cr_assert_eq(zeros[i], 0);
+    }
     cr_assert_null(wf_realloc_array(zeros, huge, 4));
     cr_assert_eq(zeros[15], 0, "the old block is still valid");
     free(zeros);

@@ -70,8 +70,9 @@ Test(error, long_text_is_cut_between_characters)
     struct wf_error err;
     size_t len;
 
-    for (size_t i = 0; i + 2 < sizeof text; i += 2)
+    for (size_t i = 0; i + 2 < sizeof text; i += 2) {
         memcpy(text + i, "\xC3\xA4", 3);
+    }
     (void)wf_errorf(&err, WF_EIO, "%s", text);
     len = strlen(err.text);
     cr_assert_eq(len, sizeof err.text - 2, "767 bytes hold 383 whole characters");
@@ -93,8 +94,9 @@ Test(error, every_status_has_a_name_of_its_own)
 
     for (size_t i = 0; i < n; i++) {
         cr_assert_str_neq(wf_status_name(all[i]), "unknown");
-        for (size_t j = 0; j < i; j++)
+        for (size_t j = 0; j < i; j++) {
             cr_assert_str_neq(wf_status_name(all[i]), wf_status_name(all[j]));
+        }
     }
     cr_assert_str_eq(wf_status_name((enum wf_status)99), "unknown");
 }

@@ -33,8 +33,9 @@ static size_t entries_in(const char *path)
     size_t n = 0;
 
     cr_assert_not_null(d);
-    while (readdir(d) != NULL)
+    while (readdir(d) != NULL) {
         n++;
+    }
     (void)closedir(d);
     return n - 2; /* . and .. */
 }

@@ -63,8 +63,9 @@ static size_t files_left(void)
     size_t n = 0;
 
     cr_assert_not_null(d);
-    while (readdir(d) != NULL)
+    while (readdir(d) != NULL) {
         n++;
+    }
     (void)closedir(d);
     return n - 2;
 }
@@ -178,9 +179,10 @@ static void expect_retried(const char *first)
     cr_assert_eq(r.status, 200);
     cr_assert_eq(r.attempts, 3);
     cr_assert_str_eq(wf_buf_cstr(&r.body), "good");
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 3; i++) {
         cr_assert_str_eq(wf_buf_cstr(&script_server_request(server, i)->body),
                          "same body");
+    }
     wf_http_response_free(&r);
     end();
 }
@@ -524,8 +526,9 @@ Test(http_client, download_streams_to_a_file)
 
     cr_assert_not_null(bytes);
     memcpy(bytes, head, head_bytes);
-    for (size_t i = 0; i < 3000000; i++)
+    for (size_t i = 0; i < 3000000; i++) {
         bytes[head_bytes + i] = (char)(i * 7 + i / 251);
+    }
     begin(steps, 1, (struct wf_http_options){ .max_response_bytes = 1000 });
     cr_assert_eq(wf_http_download(http, "/blob", temp_dir_file(&dir, "f"), &err), WF_OK,
                  "%s", err.text);
@@ -631,8 +634,9 @@ Test(http_client, upload_streams_a_file_and_sends_it_whole_again)
     char *bytes = wf_calloc(1, n);
 
     cr_assert_not_null(bytes);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         bytes[i] = (char)(i * 13 + i / 241);
+    }
     cr_assert_eq(wf_file_write_atomic(temp_dir_file(&dir, "f"), bytes, n, &err), WF_OK);
     begin(steps, 2,
           (struct wf_http_options){ .retry_budget_ms = PATIENT_MS, .token = "t" });

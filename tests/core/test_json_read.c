@@ -56,8 +56,9 @@ Test(json_read, every_type_is_read)
     double d = 0;
 
     cr_assert_eq(wf_json_count(v), 8);
-    for (size_t i = 0; i < 8; i++, c = wf_json_next(c))
+    for (size_t i = 0; i < 8; i++, c = wf_json_next(c)) {
         cr_assert_eq(wf_json_type(c), types[i], "%s", wf_json_key(c));
+    }
     cr_assert_null(c);
     cr_assert(wf_json_as_f64(wf_json_find(v, "d"), &d));
     cr_assert_eq(d, 150.0);
@@ -142,8 +143,9 @@ Test(json_read, malformed_numbers_are_refused)
                                        "1e+",   "-",     "0x1", "1_0", "--1",
                                        "1.2.3", "1e1.5", "-01" };
 
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         expect_error(bad[i], WF_EPARSE, "t:1:1: ");
+    }
 }
 
 Test(json_read, very_long_numbers_are_refused)
@@ -230,8 +232,9 @@ Test(json_read, invalid_utf8_is_refused)
         "\"\xF0\x9F\x98\"",
     };
 
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         expect_error(bad[i], WF_EPARSE, "t:1:2: invalid UTF-8");
+    }
     expect_error("\"\xE2\x82", WF_EPARSE, "invalid UTF-8");
     expect_error("{\"\xFF\":1}", WF_EPARSE, "invalid UTF-8");
 }
@@ -284,8 +287,9 @@ Test(json_read, every_cut_of_a_good_text_is_refused)
     static const char text[] =
         "{\"a\":[1,-2.5e3,true,null,\"\\u00e4\xC3\xA4\"],\"b\":{}}";
 
-    for (size_t n = 0; n < sizeof text - 1; n++)
+    for (size_t n = 0; n < sizeof text - 1; n++) {
         expect_error_n(text, n, WF_EPARSE, "t:1:");
+    }
     wf_json_free(read_text(text));
 }
 
@@ -296,8 +300,9 @@ Test(json_read, many_keys_are_compared_without_going_quadratic)
     struct wf_error err;
 
     cr_assert_eq(wf_buf_puts(&b, "{", NULL), WF_OK);
-    for (int i = 0; i < 200000; i++)
+    for (int i = 0; i < 200000; i++) {
         cr_assert_eq(wf_buf_printf(&b, NULL, "\"key%d\":%d,", i, i), WF_OK);
+    }
     cr_assert_eq(wf_buf_puts(&b, "\"key77\":0}", NULL), WF_OK);
     cr_assert_eq(wf_json_parse(b.data, b.len, "t", &v, &err), WF_EPARSE);
     cr_assert_not_null(strstr(err.text, "duplicate key \"key77\""));
@@ -316,8 +321,9 @@ Test(json_read, large_upload_is_read_and_walked)
     for (int i = 0; i < 5000; i++) {
         (void)wf_buf_puts(&b, i == 0 ? "{\"samples_ns\":[0" : ",{\"samples_ns\":[0",
                           NULL);
-        for (int j = 1; j < 200; j++)
+        for (int j = 1; j < 200; j++) {
             (void)wf_buf_printf(&b, NULL, ",%d", 10000000 + i + j);
+        }
         (void)wf_buf_puts(&b, "]}", NULL);
     }
     cr_assert_eq(wf_buf_puts(&b, "]", NULL), WF_OK);

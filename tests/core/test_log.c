@@ -26,8 +26,9 @@ static void capture_end(int fd, char *text, size_t size)
 
     cr_assert_eq(dup2(saved_stderr, STDERR_FILENO), STDERR_FILENO);
     (void)close(saved_stderr);
-    while ((n = read(fd, text + len, size - 1 - len)) > 0)
+    while ((n = read(fd, text + len, size - 1 - len)) > 0) {
         len += (size_t)n;
+    }
     text[len] = '\0';
     (void)close(fd);
 }

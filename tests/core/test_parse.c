@@ -88,8 +88,9 @@ Test(parse, doubles_are_decimal_only)
                                        "01",  "1f" };
     double v = 3;
 
-    for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++)
+    for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) {
         cr_assert_neq(f64(bad[k], &v), WF_OK, "\"%s\"", bad[k]);
+    }
     cr_assert_eq(f64("1e400", &v), WF_ERANGE);
     cr_assert_eq(f64("-1e400", &v), WF_ERANGE);
     cr_assert_eq(v, 3.0);
@@ -141,9 +142,10 @@ Test(parse, durations_need_a_unit)
         cr_assert_eq(wf_parse_duration_ns(good[k].text, "d", &ns, NULL), WF_OK);
         cr_assert_eq(ns, good[k].ns, "%s", good[k].text);
     }
-    for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++)
+    for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++) {
         cr_assert_eq(wf_parse_duration_ns(bad[k], "d", &ns, NULL),
                      bad[k][0] == '\0' ? WF_EINVAL : WF_EPARSE, "\"%s\"", bad[k]);
+    }
     cr_assert_eq(wf_parse_duration_ns("9999999h", "d", &ns, NULL), WF_ERANGE);
     cr_assert_eq(wf_parse_duration_ns("9223372036854775808ns", "d", &ns, NULL),
                  WF_ERANGE);
@@ -260,8 +262,9 @@ Test(format, every_text_reads_back_to_the_same_bits)
     for (int i = 0; i < 50000; i++) {
         bits = bits * 6364136223846793005u + 1442695040888963407u;
         memcpy(&v, &bits, sizeof v);
-        if (!isfinite(v))
+        if (!isfinite(v)) {
             continue;
+        }
         cr_assert_eq(f64(wf_format_f64(v, text, sizeof text), &back), WF_OK, "%s",
                      text);
         cr_assert_eq(memcmp(&v, &back, sizeof v), 0, "%s", text);

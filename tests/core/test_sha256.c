@@ -33,8 +33,9 @@ Test(sha256, pieces_give_the_same_as_the_whole)
     memset(piece, 'a', sizeof piece);
     cr_assert_not_null(s);
     wf_sha256_update(s, NULL, 0);
-    for (int i = 0; i < 1000; i++)
+    for (int i = 0; i < 1000; i++) {
         wf_sha256_update(s, piece, sizeof piece);
+    }
     wf_sha256_finish(s, digest);
     wf_hex(digest, sizeof digest, hex);
     cr_assert_str_eq(hex, MILLION_A);

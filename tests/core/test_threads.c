@@ -29,8 +29,9 @@ static bool read_shared_tree(const struct wf_json *array)
     int64_t v = -1;
 
     for (size_t i = ITEMS; i-- > 0;) {
-        if (!wf_json_as_i64(wf_json_at(array, i), &v) || v != (int64_t)i)
+        if (!wf_json_as_i64(wf_json_at(array, i), &v) || v != (int64_t)i) {
             return false;
+        }
     }
     return wf_json_at(array, ITEMS) == NULL;
 }
@@ -44,8 +45,9 @@ static bool use_the_rest(void)
     if (strcmp(wf_format_f64(0.1 + 0.2, text, sizeof text), "0.30000000000000004") !=
             0 ||
         wf_parse_f64("2.5000000000000000000001", "v", 0, 3, &v, NULL) != WF_OK ||
-        v != 2.5)
+        v != 2.5) {
         return false;
+    }
     wf_sha256_hex("abc", 3, hex);
     wf_log(WF_LOG_INFO, "digest=%.8s", hex);
     return memcmp(hex, "ba7816bf", 8) == 0;
@@ -65,17 +67,21 @@ static bool one_round(void)
     struct job jobs[THREADS] = { 0 };
     bool good = true;
 
-    for (int i = 0; i < ITEMS; i++)
+    for (int i = 0; i < ITEMS; i++) {
         good = good && wf_json_push_i64(array, i, NULL) == WF_OK;
+    }
     for (int i = 0; good && i < THREADS; i++) {
         jobs[i].shared = array;
-        if (pthread_create(&jobs[i].thread, NULL, run, &jobs[i]) != 0)
+        if (pthread_create(&jobs[i].thread, NULL, run, &jobs[i]) != 0) {
             return false;
+        }
     }
-    for (int i = 0; good && i < THREADS; i++)
+    for (int i = 0; good && i < THREADS; i++) {
         (void)pthread_join(jobs[i].thread, NULL);
-    for (int i = 0; i < THREADS; i++)
+    }
+    for (int i = 0; i < THREADS; i++) {
         good = good && jobs[i].good;
+    }
     wf_json_free(array);
     return good;
 }

@@ -16,8 +16,9 @@ typedef enum wf_status (*write_fn)(const struct wf_json *v,
 
 static void must(int good)
 {
-    if (!good)
+    if (!good) {
         abort();
+    }
 }
 
 static void check_children(const struct wf_json *v)
@@ -26,8 +27,9 @@ static void check_children(const struct wf_json *v)
 
     for (size_t i = 0; i < wf_json_count(v); i++, c = wf_json_next(c)) {
         must(c != NULL && wf_json_at(v, i) == c);
-        if (wf_json_type(v) == WF_JSON_OBJECT)
+        if (wf_json_type(v) == WF_JSON_OBJECT) {
             must(wf_json_find(v, wf_json_key(c)) == c);
+        }
         check_children(c);
     }
     must(c == NULL && wf_json_at(v, wf_json_count(v)) == NULL);

@@ -13,8 +13,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void must(int good)
 {
-    if (!good)
+    if (!good) {
         abort();
+    }
 }
 
 static void check_double(const char *text)
@@ -23,8 +24,9 @@ static void check_double(const char *text)
     double v;
     double back;
 
-    if (wf_parse_f64(text, "v", -DBL_MAX, DBL_MAX, &v, NULL) != WF_OK)
+    if (wf_parse_f64(text, "v", -DBL_MAX, DBL_MAX, &v, NULL) != WF_OK) {
         return;
+    }
     wf_format_f64(v, shown, sizeof shown);
     must(wf_parse_f64(shown, "v", -DBL_MAX, DBL_MAX, &back, NULL) == WF_OK);
     must(memcmp(&v, &back, sizeof v) == 0);
@@ -37,10 +39,12 @@ static void check_integers(const char *text)
     enum wf_status is_i = wf_parse_i64(text, "v", INT64_MIN, INT64_MAX, &i, NULL);
     enum wf_status is_u = wf_parse_u64(text, "v", 0, UINT64_MAX, &u, NULL);
 
-    if (is_i == WF_OK && text[0] != '-')
+    if (is_i == WF_OK && text[0] != '-') {
         must(is_u == WF_OK && u == (uint64_t)i);
-    if (is_u == WF_OK && u <= INT64_MAX)
+    }
+    if (is_u == WF_OK && u <= INT64_MAX) {
         must(is_i == WF_OK && (uint64_t)i == u);
+    }
 }
 
 static void check_units(const char *text)
@@ -48,8 +52,9 @@ static void check_units(const char *text)
     int64_t ns = 0;
     uint64_t bytes = 0;
 
-    if (wf_parse_duration_ns(text, "v", &ns, NULL) == WF_OK)
+    if (wf_parse_duration_ns(text, "v", &ns, NULL) == WF_OK) {
         must(ns >= 0 && wf_parse_bytes(text, "v", &bytes, NULL) == WF_EPARSE);
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
