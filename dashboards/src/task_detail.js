@@ -1,0 +1,111 @@
+// One task: its samples as they came, with the median and its interval; what was
+// checked and with which limits; where it ran.
+import uPlot from "./uPlot.esm.js";
+import { h } from "./dom.js";
+import * as format from "./format.js";
+
+function css(variable) {
+  return getComputedStyle(document.documentElement).getPropertyValue(variable).trim();
+}
+
+function unitOf(median) {
+  return [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]].find(([u]) => median >= u) ?? [1, "ns"];
+}
+
+// Series: samples that count, samples left out, the median, the interval's two ends.
+function plotData(timing, unit) {
+  const left = new Set([...(timing.invalid ?? []), ...(timing.flagged ?? [])]);
+  const at = timing.samples.map((_, i) => i + 1);
+  const value = (x) => (typeof x === "number" ? x / unit : null);
+  const level = (x) => at.map(() => value(x));
+  return [at,
+    timing.samples.map((s, i) => (left.has(i) ? null : value(s))),
+    timing.samples.map((s, i) => (left.has(i) ? value(s) : null)),
+    level(timing.median), level(timing.ci_lo), level(timing.ci_hi)];
+}
+
+function points(label, colour) {
+  return { label, stroke: colour, width: 0, paths: () => null,
+    points: { show: true, size: 6, fill: colour } };
+}
+
+function line(label, colour, dash) {
+  return { label, stroke: colour, width: 1.5, dash, points: { show: false } };
+}
+
+function plot(timing, place) {
+  const [unit, name] = unitOf(timing.median);
+  const axis = { stroke: css("--soft"), grid: { stroke: css("--line"), width: 1 } };
+  const options = {
+    width: Math.max(320, Math.min(960, place.clientWidth)), height: 300,
+    scales: { x: { time: false } },
+    axes: [{ ...axis, label: "sample" }, { ...axis, label: name, size: 70 }],
+    series: [{ label: "sample" }, points(`time (${name})`, css("--accent")),
+      points("left out", css("--bad")), line("median", css("--good")),
+      line("95 % interval", css("--soft"), [4, 4]), line("", css("--soft"), [4, 4])],
+  };
+  return new uPlot(options, plotData(timing, unit), place);
+}
+
+function facts(entries) {
+  return h("dl", {}, ...entries.filter(([, v]) => v !== "" && v !== null && v !== undefined)
+    .flatMap(([k, v]) => [h("dt", {}, k), h("dd", {}, String(v))]));
+}
+
+function check(c) {
+  const reach = c.smallest_caught > 0
+    ? `; catches one element wrong by ${Number(c.smallest_caught).toPrecision(3)}` : "";
+  return [`check ${c.name}`, `${c.passed ? "passed" : "FAILED"}, ${c.elements} elements, `
+    + `largest error ${Number(c.worst_ratio).toPrecision(3)} of its limit${reach}`
+    + `${c.note ? `; ${c.note}` : ""}`];
+}
+
+function worst(result) {
+  const w = result.errors?.worst;
+  return w && result.answer !== "PASS"
+    ? `${w.tensor}[${w.index.join(", ")}] is ${w.got}, wanted ${w.want} ± ${w.tolerance}` : "";
+}
+
+function answerFacts(result) {
+  return [["answer", result.answer_text ? `${result.answer}: ${result.answer_text}`
+    : result.answer], ["worst element", worst(result)], ["likely cause", result.diagnosis],
+  ...result.checks.map(check), ["tolerance", result.tolerance?.text]];
+}
+
+function timeFacts(result) {
+  const t = result.timing;
+  if (!t) return [["time", result.time], ["", result.time_text]];
+  return [["time", result.time_text ? `${result.time}: ${result.time_text}` : result.time],
+    ["median", `${format.time(t.median)} (95 %: ${format.time(t.ci_lo)} to `
+      + `${format.time(t.ci_hi)})`],
+    ["samples", `${t.samples.length} of ${t.launches_per_sample} launches, ${t.source}, `
+      + `${result.mode.temperature}`],
+    ["host clock / events", Number(t.host_ratio).toPrecision(4)]];
+}
+
+function placeFacts(result) {
+  const code = result.code ?? {};
+  return [["device", `${result.device?.name} (${result.device?.id})`],
+    ["runner", result.environment?.host], ["driver", result.device?.driver],
+    ["pack", `${result.task.pack_name} ${result.task.pack}`],
+    ["source", code.source], ["compiler", [code.compiler, code.flags].filter(Boolean).join(" ")],
+    ["commit", code.commit ? code.commit + (code.dirty ? " (with changes)" : "") : ""],
+    ["case", JSON.stringify(result.task.case)], ["attempt", result.attempt]];
+}
+
+// Fills `place`; uPlot needs it in the page to know its width.
+export function show(result, place) {
+  const chart = h("div", { id: "samples", role: "img" });
+  const title = `${result.task.case_name || result.task.label} · ${result.task.kernel}`;
+  place.replaceChildren(h("h2", {}, title), chart, facts(answerFacts(result)),
+    facts(timeFacts(result)), facts(placeFacts(result)));
+  const samples = result.timing?.samples ?? [];
+  chart.dataset.samples = String(samples.length);
+  if (samples.length === 0) {
+    chart.append(h("p", { class: "empty" }, "No samples: the task was not measured."));
+    return null;
+  }
+  chart.setAttribute("aria-label", `${samples.length} samples, median `
+    + format.time(result.timing.median));
+  return plot(result.timing, chart);
+}
