@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# clang-tidy and cppcheck over the sources of a configured build folder.
+# usage: tools/lint.sh BUILD-FOLDER
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=$1
+mapfile -t files < <(git ls-files 'core/*.c' 'packs/*.c' 'datasets/*.c' 'kernels/*.c' \
+    'runner/*.c' 'coordinator/*.c' 'cli/*.c' 'emulator/*.c')
+# Warnings of gcc's that clang does not know stay out of its command line.
+printf '%s\0' "${files[@]}" |
+    xargs -0 -n 1 -P "$(nproc)" clang-tidy -p "$build" --quiet \
+        --extra-arg=-Wno-unknown-warning-option
+cppcheck --enable=warning,portability --error-exitcode=1 --inline-suppr --quiet \
+    -j "$(nproc)" --std=c11 -I . -D_GNU_SOURCE -DWF_VERSION='"0"' \
+    --suppress=missingInclude --suppress=missingIncludeSystem \
+    --suppress=unmatchedSuppression "${files[@]}"
