@@ -17,6 +17,7 @@
 #define LENGTH_BYTES   8u
 #define MAX_FILE_BYTES ((size_t)4 << 30)
 #define ALIGN_BYTES    8u
+#define MAX_TENSORS    16384u /* bounds the work that a hostile header can cause */
 
 struct wf_dataset {
     struct wf_json *header;
@@ -148,6 +149,11 @@ static enum wf_status fill_dataset(struct wf_dataset *ds,
     st = wf_json_parse((const char *)im->bytes + LENGTH_BYTES, im->header_bytes,
                        "header", &ds->header, err);
     if (st != WF_OK) {
+        goto out;
+    }
+    if (wf_json_count(ds->header) > MAX_TENSORS) {
+        st = wf_errorf(err, WF_EPARSE, "%zu tensors, the limit is %u",
+                       wf_json_count(ds->header), MAX_TENSORS);
         goto out;
     }
     entries = wf_calloc(wf_json_count(ds->header) + 1, sizeof *entries);

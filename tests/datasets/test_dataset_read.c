@@ -173,6 +173,20 @@ Test(dataset_read, a_deeply_nested_header_is_refused)
     expect_refused(&image, "header");
 }
 
+Test(dataset_read, a_header_of_very_many_tensors_is_refused)
+{
+    struct wf_buf header = WF_BUF_INIT;
+    image_add(&header, "{", 1);
+    for (int i = 0; i < 20000; i++) {
+        cr_assert_eq(wf_buf_printf(&header, NULL, "%s\"%d\":0", i > 0 ? "," : "", i),
+                     WF_OK);
+    }
+    image_add(&header, "}", 1);
+    struct wf_buf image = image_make(wf_buf_cstr(&header), 0);
+    wf_buf_free(&header);
+    expect_refused(&image, "20000 tensors, the limit is 16384");
+}
+
 Test(dataset_read, a_tensor_named_twice_is_refused)
 {
     expect_header_refused(
