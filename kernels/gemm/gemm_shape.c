@@ -161,9 +161,11 @@ enum wf_status gemm_read_shape(struct gemm *g,
                                const struct wf_json *json,
                                struct wf_error *err)
 {
+    /* C last: a problem without it complains about D, which has the same sizes. */
+    static const enum gemm_tensor ORDER[] = { GEMM_A, GEMM_B, GEMM_D, GEMM_C };
     set_sizes(g);
-    for (int i = 0; i < GEMM_TENSOR_COUNT; i++) {
-        const enum wf_status st = read_matrix(g, (enum gemm_tensor)i, json, err);
+    for (size_t i = 0; i < sizeof ORDER / sizeof *ORDER; i++) {
+        const enum wf_status st = read_matrix(g, ORDER[i], json, err);
         if (st != WF_OK) {
             return st;
         }
