@@ -243,33 +243,47 @@ static enum wf_status try_mistakes(struct attention_reference *ref,
     return st;
 }
 
-/* The same row of another head, or the row before or after: swapped or shifted output.
- */
+/* Whether the answer of (row, head) is what was found; says so. */
+static bool is_answer_of(const struct attention_reference *ref,
+                         const struct attention_suspect *s,
+                         const int64_t place[2],
+                         char *text,
+                         size_t n)
+{
+    int64_t dv = ref->a->head_dim_v, line = line_of(ref, place[0], place[1]);
+
+    if (line < 0 || line == line_of(ref, s->row, s->head) ||
+        !same_row(s->got, ref->o + line * dv, ref->o_tolerance + line * dv, dv)) {
+        return false;
+    }
+    (void)snprintf(text, n,
+                   "row %lld, head %lld holds the answer of row %lld, head %lld: heads or "
+                   "rows are swapped or shifted",
+                   (long long)s->row, (long long)s->head, (long long)place[0],
+                   (long long)place[1]);
+    return true;
+}
+
+/* Looks for the row that was found among the right answers of other places: near ones
+ * first; far ones only when a row is long enough not to match by chance. */
 static bool other_place(const struct attention_reference *ref,
                         const struct attention_suspect *s,
                         char *text,
                         size_t n)
 {
     const struct attention *a = ref->a;
-    int64_t dv = a->head_dim_v, own = line_of(ref, s->row, s->head);
+    int64_t reach[2] = { 1, a->head_dim_v >= 8 ? a->total_q : 1 };
 
-    for (int64_t step = -1; step <= 1; step++) {
-        int64_t row = s->row + step;
+    for (int pass = 0; pass < 2; pass++) {
+        int64_t first = s->row > reach[pass] ? s->row - reach[pass] : 0;
+        int64_t last = s->row + reach[pass];
 
-        for (int64_t h = 0; row >= 0 && row < a->total_q && h < a->q_heads; h++) {
-            int64_t line = line_of(ref, row, h);
-
-            if (line < 0 || line == own ||
-                !same_row(s->got, ref->o + line * dv, ref->o_tolerance + line * dv,
-                          dv)) {
-                continue;
+        for (int64_t row = first; row <= last && row < a->total_q; row++) {
+            for (int64_t h = 0; h < a->q_heads; h++) {
+                if (is_answer_of(ref, s, (int64_t[2]){ row, h }, text, n)) {
+                    return true;
+                }
             }
-            (void)snprintf(
-                text, n,
-                "row %lld, head %lld holds the answer of row %lld, head %lld: "
-                "heads or rows are swapped",
-                (long long)s->row, (long long)s->head, (long long)row, (long long)h);
-            return true;
         }
     }
     return false;
