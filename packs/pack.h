@@ -13,6 +13,7 @@
 #include "core/sha256.h"
 #include "core/value.h"
 #include "packs/expr.h"
+#include "packs/provenance.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -181,6 +182,10 @@ const struct wf_scope *wf_knobs_scope(const struct wf_knobs *knobs);
 enum wf_status wf_pack_build(const char *folder,
                              struct wf_pack **ret,
                              struct wf_error *err);
+/* {"id", "folder", and the members of pack.json}, for `wavefarm pack show --json`. */
+enum wf_status wf_pack_describe(const struct wf_pack *pack,
+                                struct wf_json **ret,
+                                struct wf_error *err);
 /* Reads symbols of the code objects and libraries and compares them with the launches:
  * a wrong symbol names those that are there. ELF (AMDGPU, CUDA cubin, shared objects)
  * and PTX text are understood. */
@@ -196,13 +201,5 @@ enum wf_status wf_pack_unarchive(const char *from_file,
                                  const char *folder,
                                  const char *expected_id, /* or NULL */
                                  struct wf_error *err);
-
-/* --- provenance record (docs/schemas/provenance.schema.json), a JSON object:
- * pack, repository, commit, parents, dirty, built_at, kernels{name: {compiler,
- * compiler_version, flags, source, source_sha256}} --- */
-enum wf_status wf_provenance_read(const char *path,
-                                  const char *pack_id,
-                                  struct wf_json **ret,
-                                  struct wf_error *err);
 
 #endif

@@ -1,0 +1,284 @@
+/* Kernel entries: reading one, and merging its variants into kernels of a pack.
+ *
+ * Members that only the entry has (schema, variants, compile) are taken out here; all
+ * others are checked where pack.json is, so that the two formats cannot drift apart. */
+#include "packs/packgen.h"
+
+#include "core/file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SCHEMA "wavefarm.kernel-entry/1"
+
+static const char *const compile_keys[] = { "flags", "arch_flags", "allow_spills",
+                                            NULL };
+
+static void kernel_fini(struct packgen_kernel *k)
+{
+    wf_json_free(k->json);
+    wf_json_free(k->compile);
+    free(k->source);
+    for (size_t i = 0; i < k->flag_count; i++) {
+        free(k->flag[i]);
+    }
+    free(k->flag);
+}
+
+void packgen_kernels_fini(struct packgen_kernels *k)
+{
+    for (size_t i = 0; i < k->count; i++) {
+        kernel_fini(&k->item[i]);
+    }
+    free(k->item);
+    *k = (struct packgen_kernels){ 0 };
+}
+
+static bool is_own(const char *key)
+{
+    return strcmp(key, "schema") == 0 || strcmp(key, "variants") == 0 ||
+           strcmp(key, "compile") == 0;
+}
+
+/* Sets the members of `from` in `to`, over those that are there. */
+static enum wf_status overlay(struct wf_json *to,
+                              const struct wf_json *from,
+                              struct wf_error *err)
+{
+    enum wf_status st = WF_OK;
+    const struct wf_json *v = from == NULL ? NULL : wf_json_first(from);
+    for (; st == WF_OK && v != NULL; v = wf_json_next(v)) {
+        wf_json_remove(to, wf_json_key(v));
+        st = wf_json_set_copy(to, wf_json_key(v), v, err);
+    }
+    return st;
+}
+
+static bool is_object(const struct wf_json *v)
+{
+    return v != NULL && wf_json_type(v) == WF_JSON_OBJECT;
+}
+
+/* `key` of a and then of b, merged; *ret NULL when neither has it. */
+static enum wf_status merge_objects(const struct wf_json *a,
+                                    const struct wf_json *b,
+                                    const char *key,
+                                    struct wf_json **ret,
+                                    struct wf_error *err)
+{
+    const struct wf_json *x = wf_json_find(a, key);
+    const struct wf_json *y = b == NULL ? NULL : wf_json_find(b, key);
+    *ret = NULL;
+    if (x == NULL && y == NULL) {
+        return WF_OK;
+    }
+    if ((x != NULL && !is_object(x)) || (y != NULL && !is_object(y))) {
+        return wf_errorf(err, WF_EINVAL, "%s: an object is expected", key);
+    }
+    struct wf_json *merged = wf_json_object();
+    enum wf_status st = merged == NULL ? wf_errorf(err, WF_ENOMEM, "no memory")
+                                       : overlay(merged, x, err);
+    st = st != WF_OK ? st : overlay(merged, y, err);
+    if (st != WF_OK) {
+        wf_json_free(merged);
+        return st;
+    }
+    *ret = merged;
+    return WF_OK;
+}
+
+static enum wf_status copy_members(struct wf_json *to,
+                                   const struct wf_json *from,
+                                   struct wf_error *err)
+{
+    enum wf_status st = WF_OK;
+    const struct wf_json *v = from == NULL ? NULL : wf_json_first(from);
+    for (; st == WF_OK && v != NULL; v = wf_json_next(v)) {
+        if (!is_own(wf_json_key(v))) {
+            wf_json_remove(to, wf_json_key(v));
+            st = wf_json_set_copy(to, wf_json_key(v), v, err);
+        }
+    }
+    return st;
+}
+
+static enum wf_status check_compile(const struct wf_json *compile, struct wf_error *err)
+{
+    bool spills;
+    const struct wf_json *unused = NULL;
+    if (compile == NULL) {
+        return WF_OK;
+    }
+    enum wf_status st = wf_json_only_keys(compile, compile_keys, err);
+    if (st == WF_OK && wf_json_find(compile, "flags") != NULL) {
+        st = wf_json_get_array(compile, "flags", &unused, err);
+    }
+    if (st == WF_OK && wf_json_find(compile, "arch_flags") != NULL) {
+        st = wf_json_get_object(compile, "arch_flags", &unused, err);
+    }
+    st = st != WF_OK ? st : wf_json_opt_bool(compile, "allow_spills", &spills, err);
+    return st == WF_OK ? st : wf_error_prefix(err, "compile");
+}
+
+/* *ret is filled on success only. */
+static enum wf_status merge_kernel(const struct wf_json *entry,
+                                   const struct wf_json *variant,
+                                   struct packgen_kernel *ret,
+                                   struct wf_error *err)
+{
+    struct packgen_kernel k = { .json = wf_json_object() };
+    struct wf_json *knobs = NULL;
+    enum wf_status st = merge_objects(entry, variant, "knobs", &knobs, err);
+    st = st != WF_OK ? st : merge_objects(entry, variant, "compile", &k.compile, err);
+    st = st != WF_OK ? st : check_compile(k.compile, err);
+    st = st != WF_OK ? st : copy_members(k.json, entry, err);
+    st = st != WF_OK ? st : copy_members(k.json, variant, err);
+    if (st == WF_OK && knobs != NULL) {
+        wf_json_remove(k.json, "knobs");
+        st = wf_json_set_take(k.json, "knobs", knobs, err);
+        knobs = NULL;
+    }
+    wf_json_free(knobs);
+    if (st != WF_OK) {
+        kernel_fini(&k);
+        return st;
+    }
+    *ret = k;
+    return WF_OK;
+}
+
+static bool has_arch(const struct wf_json *kernel, const char *arch)
+{
+    const struct wf_json *list = wf_json_find(kernel, "arch");
+    const struct wf_json *v = list != NULL && wf_json_type(list) == WF_JSON_ARRAY
+                                  ? wf_json_first(list)
+                                  : NULL;
+    for (; v != NULL; v = wf_json_next(v)) {
+        const char *s = wf_json_string(v);
+        if (s != NULL && strcmp(s, arch) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether this run makes the kernel; errors for a kind that it cannot. */
+static enum wf_status wanted(const struct packgen_options *o,
+                             struct wf_json *kernel,
+                             bool *ret,
+                             struct wf_error *err)
+{
+    const char *kind = "code-object", *name = NULL;
+    const struct wf_json *archs = NULL;
+    enum wf_status st = wf_json_get_string(kernel, "name", &name, err);
+    st = st != WF_OK ? st : wf_json_opt_string(kernel, "kind", &kind, err);
+    st = st != WF_OK ? st : wf_json_get_array(kernel, "arch", &archs, err);
+    if (st != WF_OK) {
+        return st;
+    }
+    bool library = strcmp(kind, "library") == 0;
+    if (!library && strcmp(kind, "code-object") != 0) {
+        return wf_errorf(err, WF_EINVAL,
+                         "%s: kind '%.40s' is not code-object or library", name, kind);
+    }
+    if (library != o->library) {
+        return wf_errorf(err, WF_EINVAL, "%s: kind %s in a %s pack", name, kind,
+                         o->library ? "library" : "device");
+    }
+    *ret = library || has_arch(kernel, o->arch);
+    return library ? WF_OK
+           : wf_json_find(kernel, "kind") != NULL
+               ? WF_OK
+               : wf_json_set_string(kernel, "kind", kind, err);
+}
+
+static enum wf_status append(struct packgen_kernels *list,
+                             const struct packgen_kernel *k,
+                             struct wf_error *err)
+{
+    if (list->count == list->cap) {
+        size_t cap = list->cap == 0 ? 8 : 2 * list->cap;
+        struct packgen_kernel *grown = wf_realloc_array(list->item, cap, sizeof *grown);
+        if (grown == NULL) {
+            return wf_errorf(err, WF_ENOMEM, "no memory for kernels");
+        }
+        list->item = grown;
+        list->cap = cap;
+    }
+    list->item[list->count++] = *k;
+    return WF_OK;
+}
+
+static enum wf_status add_variant(const struct packgen_options *o,
+                                  const char *entry,
+                                  const struct wf_json *json,
+                                  const struct wf_json *variant,
+                                  struct packgen_kernels *ret,
+                                  struct wf_error *err)
+{
+    struct packgen_kernel k = { 0 };
+    bool want = false;
+    if (variant != NULL &&
+        (!is_object(variant) || wf_json_find(variant, "name") == NULL)) {
+        return wf_errorf(err, WF_EINVAL, "a variant is an object with a name");
+    }
+    enum wf_status st = merge_kernel(json, variant, &k, err);
+    k.entry = entry;
+    st = st != WF_OK ? st : wanted(o, k.json, &want, err);
+    if (st == WF_OK && want) {
+        st = append(ret, &k, err);
+        if (st == WF_OK) {
+            return st;
+        }
+    }
+    kernel_fini(&k);
+    return st;
+}
+
+static enum wf_status add_variants(const struct packgen_options *o,
+                                   const char *entry,
+                                   const struct wf_json *json,
+                                   struct packgen_kernels *ret,
+                                   struct wf_error *err)
+{
+    const struct wf_json *list = NULL;
+    const char *schema = NULL;
+    enum wf_status st = wf_json_get_string(json, "schema", &schema, err);
+    if (st == WF_OK && strcmp(schema, SCHEMA) != 0) {
+        st = wf_errorf(err, WF_EINVAL, "schema '%.60s' is not \"" SCHEMA "\"", schema);
+    }
+    if (st != WF_OK || wf_json_find(json, "variants") == NULL) {
+        return st != WF_OK ? st : add_variant(o, entry, json, NULL, ret, err);
+    }
+    st = wf_json_get_array(json, "variants", &list, err);
+    const struct wf_json *v = st == WF_OK ? wf_json_first(list) : NULL;
+    for (size_t i = 0; st == WF_OK && v != NULL; v = wf_json_next(v), i++) {
+        st = add_variant(o, entry, json, v, ret, err);
+        if (st != WF_OK) {
+            (void)wf_error_prefix(err, "variants[%zu]", i);
+        }
+    }
+    return st;
+}
+
+enum wf_status packgen_read_entry(const struct packgen_options *o,
+                                  const char *entry,
+                                  struct packgen_kernels *ret,
+                                  struct wf_error *err)
+{
+    struct wf_json *json = NULL;
+    char *path = wf_path_join(o->root, entry);
+    enum wf_status st = path == NULL ? wf_errorf(err, WF_ENOMEM, "no memory")
+                                     : wf_json_parse_file(path, &json, err);
+    if (st == WF_OK && wf_json_type(json) != WF_JSON_OBJECT) {
+        st = wf_errorf(err, WF_EINVAL, "%s: an object is expected", entry);
+    } else if (st == WF_OK) {
+        st = add_variants(o, entry, json, ret, err);
+        if (st != WF_OK) {
+            (void)wf_error_prefix(err, "%s", entry);
+        }
+    }
+    wf_json_free(json);
+    free(path);
+    return st;
+}
