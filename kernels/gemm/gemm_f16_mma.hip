@@ -170,6 +170,7 @@ WF_DEVICE void store_pair(const gemm_problem &p,
         return;
     }
 #if SPLIT_K
+    (void)pairs;
     float *to = gemm_partial_row(p, s, row) + column;
     to[0] = sum[0];
     if (column + 1 < p.n) {

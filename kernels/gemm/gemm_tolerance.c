@@ -32,8 +32,10 @@ static struct budget_terms budget_terms(const struct gemm *g,
                                         const struct wf_reference_options *o)
 {
     const double k = (double)(g->k > 0 ? g->k : 1);
-    const double u_declared = wf_dtype_unit_roundoff(o->accumulate_type);
     const double u_own = wf_dtype_unit_roundoff(g->acc_type);
+    /* f64 means f64: a declared f32 (the default of packs) does not loosen it. */
+    const double u_declared =
+        g->acc_type == WF_F64 ? u_own : wf_dtype_unit_roundoff(o->accumulate_type);
     double split = o->split > 1 ? (double)o->split : 1.0;
     split = split < k ? split : k;
     struct budget_terms b = { split, u_own, 0.0, sqrt(k) };

@@ -20,3 +20,18 @@ set_source_files_properties(${dir}/gemm_compare.c ${dir}/gemm_freivalds.c
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(WF_OPENBLAS REQUIRED IMPORTED_TARGET openblas)
 target_link_libraries(wf_ops PRIVATE PkgConfig::WF_OPENBLAS)
+
+# The host library kernels: a shared object whose one exported name is the library entry;
+# core's number formats are inside it.
+add_library(wf_host_gemm SHARED
+  ${dir}/gemm_host.c
+  ${dir}/gemm_host_blas.c
+  ${dir}/gemm_host_i8.c
+  ${dir}/gemm_host_problem.c
+  ${CMAKE_CURRENT_SOURCE_DIR}/parallel.c)
+wf_warnings(wf_host_gemm)
+set_target_properties(wf_host_gemm PROPERTIES C_VISIBILITY_PRESET hidden)
+target_link_libraries(wf_host_gemm PRIVATE wf_core m pthread PkgConfig::WF_OPENBLAS)
+target_link_options(wf_host_gemm PRIVATE
+  "LINKER:--as-needed" "LINKER:--exclude-libs,ALL")
+set_source_files_properties(${dir}/gemm_host_i8.c PROPERTIES COMPILE_OPTIONS "-O3")

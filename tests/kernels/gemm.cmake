@@ -1,4 +1,10 @@
 # Tests of cases and the gemm op. Included by tests/kernels/CMakeLists.txt.
-wf_unit_test(NAME test_case SOURCES test_case.c gemm_fixture.c LIBS wf_ops)
-wf_unit_test(NAME test_gemm_problem SOURCES test_gemm_problem.c gemm_fixture.c LIBS wf_ops)
-wf_unit_test(NAME test_gemm_check SOURCES test_gemm_check.c gemm_fixture.c LIBS wf_ops m)
+set(dir ${CMAKE_CURRENT_LIST_DIR})
+foreach(name case gemm_problem gemm_check)
+  wf_unit_test(NAME test_${name}
+    SOURCES ${dir}/test_${name}.c ${dir}/gemm_fixture.c
+    LIBS wf_ops m)
+endforeach()
+wf_unit_test(NAME test_gemm_host
+  SOURCES ${dir}/test_gemm_host.c ${dir}/gemm_fixture.c ${dir}/library_fixture.c
+  LIBS wf_ops wf_host_gemm)

@@ -1,0 +1,66 @@
+/* Host library kernels of gemm, built as libwf_host_gemm.so (packs/library_abi.h). */
+#ifndef WF_KERNELS_GEMM_GEMM_HOST_H
+#define WF_KERNELS_GEMM_GEMM_HOST_H
+
+#include "core/dtype.h"
+#include "packs/library_abi.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    HOST_A,
+    HOST_B,
+    HOST_C,
+    HOST_D,
+    HOST_TENSOR_COUNT
+};
+
+struct host_matrix {
+    enum wf_dtype dtype;
+    int64_t ld, stride;
+    char *data; /* NULL before prepare, and for a C that is not read */
+};
+
+struct host_gemm {
+    int64_t m, n, k, batch;
+    bool trans_a, trans_b;
+    double alpha, beta;
+    struct host_matrix matrix[HOST_TENSOR_COUNT];
+    int threads;
+};
+
+static inline char *host_element(const struct host_gemm *g,
+                                 int tensor,
+                                 int64_t batch,
+                                 int64_t row,
+                                 int64_t col)
+{
+    const struct host_matrix *x = &g->matrix[tensor];
+    const int64_t at = batch * x->stride + row * x->ld + col;
+    return x->data + (size_t)at * wf_dtype_bytes(x->dtype);
+}
+
+/* gemm_host_problem.c. 0, or a WF_LIB_ code with the reason in `message`. */
+int host_gemm_read(const struct wf_lib_problem *problem,
+                   const struct wf_lib_device *device,
+                   struct host_gemm *ret,
+                   char *message,
+                   size_t message_bytes);
+
+/* gemm_host_blas.c: OpenBLAS, f64 and f32 arithmetic. */
+struct host_blas;                                              /* panels; opaque */
+struct host_blas *host_blas_create(const struct host_gemm *g); /* NULL: no memory */
+void host_blas_destroy(struct host_blas *b);
+void host_blas_run(struct host_blas *b, const struct host_gemm *g);
+const char *host_blas_version(void);
+bool host_blas_fits(const struct host_gemm *g); /* its dimensions are 32-bit */
+
+/* gemm_host_i8.c: plain C, i32 accumulation modulo 2^32. */
+struct host_i8;
+struct host_i8 *host_i8_create(const struct host_gemm *g);
+void host_i8_destroy(struct host_i8 *h);
+int host_i8_run(struct host_i8 *h, const struct host_gemm *g); /* 0: good */
+
+#endif

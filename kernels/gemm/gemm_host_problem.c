@@ -1,0 +1,101 @@
+/* Reads the problem that a library kernel is given, by parameter name. */
+#include "kernels/gemm/gemm_host.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *type, *ld, *stride;
+} NAMES[HOST_TENSOR_COUNT] = {
+    { "A", "a_type", "lda", "stride_a" },
+    { "B", "b_type", "ldb", "stride_b" },
+    { "C", "c_type", "ldc", "stride_c" },
+    { "D", "d_type", "ldd", "stride_d" },
+};
+
+static int missing(const char *name, char *message, size_t message_bytes)
+{
+    (void)snprintf(message, message_bytes, "the problem does not say %s", name);
+    return WF_LIB_FAILED;
+}
+
+static int read_matrix(const struct wf_lib_problem *p,
+                       int which,
+                       struct host_matrix *x,
+                       char *message,
+                       size_t message_bytes)
+{
+    const char *type = p->get_string(p->ctx, NAMES[which].type);
+    if (type == NULL || !wf_dtype_parse(type, &x->dtype)) {
+        return missing(NAMES[which].type, message, message_bytes);
+    }
+    if (p->get_int(p->ctx, NAMES[which].ld, &x->ld) != 0) {
+        return missing(NAMES[which].ld, message, message_bytes);
+    }
+    if (p->get_int(p->ctx, NAMES[which].stride, &x->stride) != 0) {
+        return missing(NAMES[which].stride, message, message_bytes);
+    }
+    for (size_t i = 0; i < p->tensor_count; i++) {
+        if (strcmp(p->tensors[i].name, NAMES[which].name) == 0) {
+            x->data = p->tensors[i].data;
+        }
+    }
+    return WF_LIB_OK;
+}
+
+static int read_sizes(const struct wf_lib_problem *p,
+                      struct host_gemm *g,
+                      char *message,
+                      size_t message_bytes)
+{
+    const struct {
+        const char *name;
+        int64_t *value;
+    } sizes[] = {
+        { "M", &g->m }, { "N", &g->n }, { "K", &g->k }, { "batch", &g->batch }
+    };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        if (p->get_int(p->ctx, sizes[i].name, sizes[i].value) != 0) {
+            return missing(sizes[i].name, message, message_bytes);
+        }
+    }
+    if (p->get_double(p->ctx, "alpha", &g->alpha) != 0 ||
+        p->get_double(p->ctx, "beta", &g->beta) != 0) {
+        return missing("alpha and beta", message, message_bytes);
+    }
+    return WF_LIB_OK;
+}
+
+int host_gemm_read(const struct wf_lib_problem *problem,
+                   const struct wf_lib_device *device,
+                   struct host_gemm *ret,
+                   char *message,
+                   size_t message_bytes)
+{
+    memset(ret, 0, sizeof *ret);
+    if (problem->size < sizeof *problem || device->size < sizeof *device) {
+        (void)snprintf(message, message_bytes,
+                       "the caller's ABI is older than this library");
+        return WF_LIB_FAILED;
+    }
+    if (strcmp(problem->op, "gemm") != 0) {
+        (void)snprintf(message, message_bytes, "op is %s, not gemm", problem->op);
+        return WF_LIB_UNSUPPORTED;
+    }
+    int rc = read_sizes(problem, ret, message, message_bytes);
+    for (int i = 0; i < HOST_TENSOR_COUNT && rc == WF_LIB_OK; i++) {
+        rc = read_matrix(problem, i, &ret->matrix[i], message, message_bytes);
+    }
+    if (rc != WF_LIB_OK) {
+        return rc;
+    }
+    const char *a = problem->get_string(problem->ctx, "trans_a");
+    const char *b = problem->get_string(problem->ctx, "trans_b");
+    if (a == NULL || b == NULL) {
+        return missing("trans_a and trans_b", message, message_bytes);
+    }
+    ret->trans_a = a[0] == 'T';
+    ret->trans_b = b[0] == 'T';
+    ret->threads = device->cu_count > 0 ? device->cu_count : 1;
+    return WF_LIB_OK;
+}
