@@ -1,0 +1,129 @@
+/* Matrix instructions by their published register layouts.
+ *
+ * AMD (CDNA3 manual, 7.1.4), one block of M x N x K in 64 lanes with 4 values a lane:
+ *   A (i, k) and B (k, i): lane (k / 4) * M + i, slot k % 4
+ *   D (i, j): with r = 64 / N, register (i / (4 r)) * 4 + i % 4, lane ((i / 4) % r) * N
+ * + j NVIDIA (PTX manual, mma.m16n8k16), g = lane / 4, t = lane % 4, two values a
+ * register: A (i, k): lane (i % 8) * 4 + k % 8 / 2, register i / 8 + 2 (k / 8), half k
+ * % 2 B (k, j): lane j * 4 + k % 8 / 2, register k / 8, half k % 2 D (i, j): lane (i %
+ * 8) * 4 + j / 2, float 2 (i / 8) + j % 2 */
+#include "tests/device_kernels/lockstep_ops.h"
+
+#include "core/dtype.h"
+
+#include <stdint.h>
+#include <string.h>
+
+static float half_at(const unsigned char *bytes, int index)
+{
+    uint16_t h;
+    memcpy(&h, bytes + 2 * index, sizeof h);
+    return wf_f16_to_f32(h);
+}
+
+static float float_at(const unsigned char *bytes, int index)
+{
+    float f;
+    memcpy(&f, bytes + 4 * index, sizeof f);
+    return f;
+}
+
+/* Operand layout: A at 0, B at 8, C at c_offset. */
+static void amd_mfma(int m,
+                     int depth,
+                     int c_offset,
+                     unsigned char in[][LOCKSTEP_MAX_BYTES],
+                     unsigned char out[][LOCKSTEP_MAX_BYTES])
+{
+    const int r = 64 / m;
+    for (int i = 0; i < m; i++) {
+        for (int j = 0; j < m; j++) {
+            const int reg = i / (4 * r) * 4 + i % 4;
+            const int lane = i / 4 % r * m + j;
+            double sum = float_at(in[lane] + c_offset, reg);
+            for (int k = 0; k < depth; k++) {
+                sum += (double)half_at(in[k / 4 * m + i], k % 4) *
+                       half_at(in[k / 4 * m + j] + 8, k % 4);
+            }
+            const float result = (float)sum;
+            memcpy(out[lane] + 4 * reg, &result, sizeof result);
+        }
+    }
+}
+
+/* Operand layout: A at 0 (16 bytes), B at 16, C at 24. */
+static void nvidia_mma(unsigned char in[][LOCKSTEP_MAX_BYTES],
+                       unsigned char out[][LOCKSTEP_MAX_BYTES])
+{
+    for (int i = 0; i < 16; i++) {
+        for (int j = 0; j < 8; j++) {
+            const int lane = i % 8 * 4 + j / 2;
+            const int at = i / 8 * 2 + j % 2;
+            double sum = float_at(in[lane] + 24, at);
+            for (int k = 0; k < 16; k++) {
+                const int pair = k % 8 / 2;
+                sum += (double)half_at(in[i % 8 * 4 + pair],
+                                       (i / 8 + k / 8 * 2) * 2 + k % 2) *
+                       half_at(in[j * 4 + pair] + 16, k / 8 * 2 + k % 2);
+            }
+            const float result = (float)sum;
+            memcpy(out[lane] + 4 * at, &result, sizeof result);
+        }
+    }
+}
+
+/* Register i of lane l: values 2 (l % 4) and + 1 of row l / 4 of matrix i; transposed:
+ * of column l / 4. Lane 8 i + r holds the address of row r of matrix i. */
+static void nvidia_matrix_load(int transposed,
+                               unsigned char in[][LOCKSTEP_MAX_BYTES],
+                               unsigned char out[][LOCKSTEP_MAX_BYTES])
+{
+    for (int l = 0; l < 32; l++) {
+        for (int i = 0; i < 4; i++) {
+            for (int e = 0; e < 2; e++) {
+                const int row = transposed ? l % 4 * 2 + e : l / 4;
+                const int column = transposed ? l / 4 : l % 4 * 2 + e;
+                unsigned long long address;
+                memcpy(&address, in[8 * i + row], sizeof address);
+                memcpy(out[l] + 4 * i + 2 * e,
+                       (const unsigned char *)(uintptr_t)address + 2 * column, 2);
+            }
+        }
+    }
+}
+
+static void shuffle_xor(int lanes,
+                        unsigned char in[][LOCKSTEP_MAX_BYTES],
+                        unsigned char out[][LOCKSTEP_MAX_BYTES])
+{
+    for (int l = 0; l < lanes; l++) {
+        int mask;
+        memcpy(&mask, in[l] + 4, sizeof mask);
+        memcpy(out[l], in[l ^ mask], 4);
+    }
+}
+
+void lockstep_compute(enum lockstep_op op,
+                      int lanes,
+                      unsigned char in[][LOCKSTEP_MAX_BYTES],
+                      unsigned char out[][LOCKSTEP_MAX_BYTES])
+{
+    switch (op) {
+    case LOCKSTEP_SHUFFLE_XOR:
+        shuffle_xor(lanes, in, out);
+        break;
+    case LOCKSTEP_MFMA_32X32X8:
+        amd_mfma(32, 8, 64, in, out);
+        break;
+    case LOCKSTEP_MFMA_16X16X16:
+        amd_mfma(16, 16, 16, in, out);
+        break;
+    case LOCKSTEP_MMA_16X8X16:
+        nvidia_mma(in, out);
+        break;
+    case LOCKSTEP_MATRIX_LOAD:
+    case LOCKSTEP_MATRIX_LOAD_TRANSPOSED:
+        nvidia_matrix_load(op == LOCKSTEP_MATRIX_LOAD_TRANSPOSED, in, out);
+        break;
+    }
+}
