@@ -1,9 +1,10 @@
 # Packs of our own kernels, made at build time by wf-packgen in
 # ${CMAKE_BINARY_DIR}/packs/<name>/.
 #
-#   wf_device_pack(NAME wavefarm-gfx942 ARCH gfx942 [FORMAT co|cubin|ptx])
-#       compiles the kernel entries (kernels/<op>/<name>.json) whose "arch" holds ARCH.
-#       FORMAT: co for gfx*; for sm_* cubin where nvcc is found, else ptx.
+#   wf_device_pack(NAME wavefarm-gfx942 ARCH gfx942 [FORMAT co|cubin|ptx] [ENTRIES ...])
+#       compiles the kernel entries (kernels/<op>/<name>.json) whose "arch" holds ARCH,
+#       or the ENTRIES named. FORMAT: co for gfx*; for sm_* cubin where nvcc is found,
+#       else ptx.
 #   wf_library_pack(NAME wavefarm-host TARGETS lib... ENTRIES kernels/gemm/x.json...)
 #       copies shared libraries and makes a pack of the library entries.
 #
@@ -89,7 +90,7 @@ function(wf_relative_to_source out)
 endfunction()
 
 function(wf_device_pack)
-  cmake_parse_arguments(P "" "NAME;ARCH;FORMAT" "" ${ARGN})
+  cmake_parse_arguments(P "" "NAME;ARCH;FORMAT" "ENTRIES" ${ARGN})
   if(NOT P_NAME OR NOT P_ARCH)
     message(FATAL_ERROR "wf_device_pack needs NAME and ARCH")
   endif()
@@ -102,14 +103,17 @@ function(wf_device_pack)
       set(P_FORMAT ptx)
     endif()
   endif()
-  wf_find_device_entries(entries)
+  if(P_ENTRIES)
+    list(TRANSFORM P_ENTRIES PREPEND ${CMAKE_SOURCE_DIR}/ OUTPUT_VARIABLE entries)
+  else()
+    wf_find_device_entries(entries)
+  endif()
   wf_relative_to_source(words ${entries})
   set(out ${CMAKE_BINARY_DIR}/packs/${P_NAME})
   set(nvcc "")
   if(P_FORMAT STREQUAL "cubin")
     set(nvcc --nvcc ${WF_NVCC})
   endif()
-  # In sanitizer builds the generator itself is one; leaks of its children are theirs.
   add_custom_command(
     OUTPUT ${out}/pack.json
     COMMAND wf-packgen device --name ${P_NAME} --arch ${P_ARCH} --format ${P_FORMAT}

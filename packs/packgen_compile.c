@@ -225,7 +225,7 @@ static enum wf_status run_compiler(const struct job *j,
     struct words w = { .count = 0 };
     struct wf_buf output = WF_BUF_INIT;
     const char *argv[PACKGEN_MAX_WORDS + 1] = { NULL };
-    const char *const tail[] = { "-MD", "-MF", depfile, source, "-o", object, NULL };
+    const char *const tail[] = { "-MMD", "-MF", depfile, source, "-o", object, NULL };
     int code = 0;
     add(&w, packgen_compiler(j->o));
     for (size_t i = 0; i < flags->count; i++) {

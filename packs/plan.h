@@ -63,6 +63,8 @@ struct wf_plan_launch {
     bool cooperative;
     uint8_t *args; /* packed kernel argument buffer, natural alignment */
     uint32_t args_bytes;
+    uint32_t *arg_offset; /* of each argument in args, for launches by pointer list */
+    size_t arg_count;
     struct wf_plan_reloc *reloc;
     size_t reloc_count;
     struct wf_plan_pointer_array *pointers;

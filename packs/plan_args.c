@@ -302,6 +302,7 @@ static enum wf_status put_arg(struct planner *p,
     uint32_t align = pack_arg_align(a);
     uint32_t at = (b->used + align - 1) / align * align;
     b->used = at + pack_arg_bytes(a);
+    l->arg_offset[l->arg_count++] = at;
     if (a->kind == WF_ARG_TENSOR_MAP) {
         return put_map(p, b, a, at, l);
     }
@@ -336,7 +337,9 @@ static enum wf_status make_room(struct planner *p,
     l->reloc = arena_calloc(p->arena, n[0], sizeof *l->reloc);
     l->pointers = arena_calloc(p->arena, n[1], sizeof *l->pointers);
     l->map = arena_calloc(p->arena, n[2], sizeof *l->map);
-    bool good = l->reloc != NULL && l->pointers != NULL && l->map != NULL;
+    l->arg_offset = arena_calloc(p->arena, launch->arg_count, sizeof *l->arg_offset);
+    bool good = l->reloc != NULL && l->pointers != NULL && l->map != NULL &&
+                l->arg_offset != NULL;
     return good ? WF_OK : no_memory(p);
 }
 
