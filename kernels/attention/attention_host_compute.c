@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LANES 16
+#define LANES         16
+#define LINES_AT_ONCE 4
 
 struct host_scratch {
     int64_t stride, v_stride; /* d and dv rounded up to LANES; the rest is zero */
@@ -81,100 +82,144 @@ void host_scratch_destroy(struct host_scratch *s)
 
 #define INNER static inline __attribute__((always_inline))
 
-INNER float dot(const float *a, const float *b, int64_t n)
-{
-    float part[LANES] = { 0 };
-    float sum = 0;
+/* Eight floats at any address. */
+typedef float eight __attribute__((vector_size(32), aligned(4), may_alias));
 
-    for (int64_t i = 0; i < n; i += LANES) {
-        for (int l = 0; l < LANES; l++) {
-            part[l] += a[i + l] * b[i + l];
+INNER float total(const eight *v)
+{
+    const eight x = *v;
+
+    return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
+}
+
+/* Dot products of `lines` (at most LINES_AT_ONCE, a constant) lines with two keys. */
+INNER void dots(const struct host_scratch *s,
+                int64_t line,
+                int lines,
+                int64_t j,
+                int keys)
+{
+    const float *q = s->q + line * s->stride, *k = s->k + j * s->stride;
+    eight sum[LINES_AT_ONCE][2] = { { { 0 } } };
+
+    for (int64_t i = 0; i < s->stride; i += 8) {
+        const eight k0 = *(const eight *)(k + i);
+        const eight k1 = *(const eight *)(k + (keys - 1) * s->stride + i);
+
+        for (int l = 0; l < lines; l++) {
+            const eight x = *(const eight *)(q + l * s->stride + i);
+
+            sum[l][0] += x * k0;
+            sum[l][1] += x * k1;
         }
     }
-    for (int l = 0; l < LANES; l++) {
-        sum += part[l];
-    }
-    return sum;
-}
+    for (int l = 0; l < lines; l++) {
+        float *to = s->s + (line + l) * HOST_KEYS + j;
 
-INNER void scores(const struct host_scratch *s, int64_t line, int64_t lo, int64_t hi)
-{
-    for (int64_t j = lo; j < hi; j++) {
-        s->s[line * HOST_KEYS + j] =
-            dot(s->q + line * s->stride, s->k + j * s->stride, s->stride);
+        to[0] = total(&sum[l][0]);
+        to[keys - 1] = total(&sum[l][keys - 1]);
     }
 }
 
-INNER void add_values(const struct host_scratch *s,
-                      int64_t line,
-                      int64_t lo,
-                      int64_t hi)
+INNER void scores(const struct host_scratch *s,
+                  int64_t line,
+                  int lines,
+                  struct sight in)
 {
-    float *restrict o = s->o + line * s->v_stride;
+    int64_t j = in.lo;
 
-    for (int64_t j = lo; j < hi; j++) {
-        const float *restrict v = s->v + j * s->v_stride;
-        float w = s->s[line * HOST_KEYS + j];
+    for (; j + 1 < in.hi; j += 2) {
+        dots(s, line, lines, j, 2);
+    }
+    if (j < in.hi) {
+        dots(s, line, lines, j, 1);
+    }
+}
 
-        for (int64_t d = 0; d < s->v_stride; d++) {
-            o[d] += w * v[d];
+/* o[lines][16 from d] += weights * V, with the sums in registers. */
+INNER void columns(const struct host_scratch *s,
+                   int64_t line,
+                   int lines,
+                   struct sight in,
+                   int64_t d)
+{
+    const float *w = s->s + line * HOST_KEYS, *v = s->v + in.lo * s->v_stride + d;
+    eight sum[LINES_AT_ONCE][2] = { { { 0 } } };
+
+    for (int64_t j = in.lo; j < in.hi; j++, v += s->v_stride) {
+        const eight v0 = *(const eight *)v, v1 = *(const eight *)(v + 8);
+
+        for (int l = 0; l < lines; l++) {
+            sum[l][0] += w[l * HOST_KEYS + j] * v0;
+            sum[l][1] += w[l * HOST_KEYS + j] * v1;
         }
     }
+    for (int l = 0; l < lines; l++) {
+        float *o = s->o + (line + l) * s->v_stride + d;
+
+        *(eight *)o += sum[l][0];
+        *(eight *)(o + 8) += sum[l][1];
+    }
 }
 
-typedef void (*line_fn)(const struct host_scratch *s,
-                        int64_t line,
-                        int64_t lo,
-                        int64_t hi);
-
-static void scores_plain(const struct host_scratch *s,
-                         int64_t line,
-                         int64_t lo,
-                         int64_t hi)
+INNER void values(const struct host_scratch *s,
+                  int64_t line,
+                  int lines,
+                  struct sight in)
 {
-    scores(s, line, lo, hi);
+    for (int64_t d = 0; d < s->v_stride; d += LANES) {
+        columns(s, line, lines, in, d);
+    }
 }
 
-static void values_plain(const struct host_scratch *s,
-                         int64_t line,
-                         int64_t lo,
-                         int64_t hi)
-{
-    add_values(s, line, lo, hi);
-}
+/* Lines one by one, or four at once: `lines` must be a constant for the compiler. */
+typedef void (*lines_fn)(const struct host_scratch *s, int64_t line, struct sight in);
+
+#define INNER_LOOPS(suffix, attribute)                                                 \
+    attribute static void scores_1##suffix(const struct host_scratch *s, int64_t line, \
+                                           struct sight in)                            \
+    {                                                                                  \
+        scores(s, line, 1, in);                                                        \
+    }                                                                                  \
+    attribute static void scores_4##suffix(const struct host_scratch *s, int64_t line, \
+                                           struct sight in)                            \
+    {                                                                                  \
+        scores(s, line, LINES_AT_ONCE, in);                                            \
+    }                                                                                  \
+    attribute static void values_1##suffix(const struct host_scratch *s, int64_t line, \
+                                           struct sight in)                            \
+    {                                                                                  \
+        values(s, line, 1, in);                                                        \
+    }                                                                                  \
+    attribute static void values_4##suffix(const struct host_scratch *s, int64_t line, \
+                                           struct sight in)                            \
+    {                                                                                  \
+        values(s, line, LINES_AT_ONCE, in);                                            \
+    }
+
+struct loops {
+    lines_fn scores_1, scores_4, values_1, values_4;
+};
+
+INNER_LOOPS(_plain, )
+static const struct loops PLAIN = { scores_1_plain, scores_4_plain, values_1_plain,
+                                    values_4_plain };
 
 #if defined(__x86_64__)
-#define AVX2 __attribute__((target("avx2,fma")))
-
-AVX2 static void scores_avx2(const struct host_scratch *s,
-                             int64_t line,
-                             int64_t lo,
-                             int64_t hi)
-{
-    scores(s, line, lo, hi);
-}
-
-AVX2 static void values_avx2(const struct host_scratch *s,
-                             int64_t line,
-                             int64_t lo,
-                             int64_t hi)
-{
-    add_values(s, line, lo, hi);
-}
-
-static bool has_avx2(void)
-{
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
-#else
-#define scores_avx2 scores_plain
-#define values_avx2 values_plain
-
-static bool has_avx2(void)
-{
-    return false;
-}
+INNER_LOOPS(_avx2, __attribute__((target("avx2,fma"))))
+static const struct loops AVX2 = { scores_1_avx2, scores_4_avx2, values_1_avx2,
+                                   values_4_avx2 };
 #endif
+
+static const struct loops *choose_loops(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+        return &AVX2;
+    }
+#endif
+    return &PLAIN;
+}
 
 /* --- one item --- */
 
@@ -285,15 +330,33 @@ static void store(const struct host_problem *p,
     }
 }
 
+/* Lines [lines.lo, lines.hi), which all see the keys `in` of the block. */
+static void visit_lines(const struct host_problem *p,
+                        struct host_scratch *s,
+                        const struct loops *loops,
+                        struct sight lines,
+                        struct sight in)
+{
+    for (int64_t line = lines.lo; line < lines.hi;) {
+        bool four = lines.hi - line >= LINES_AT_ONCE;
+        int n = four ? LINES_AT_ONCE : 1;
+
+        (four ? loops->scores_4 : loops->scores_1)(s, line, in);
+        for (int l = 0; l < n; l++) {
+            soften(p, s, line + l, in);
+        }
+        (four ? loops->values_4 : loops->values_1)(s, line, in);
+        line += n;
+    }
+}
+
 /* All rows of the item against one block of keys. */
 static void visit_block(const struct host_problem *p,
                         const struct host_item *item,
                         struct host_scratch *s,
                         struct sight block)
 {
-    bool wide = has_avx2();
-    line_fn score_fn = wide ? scores_avx2 : scores_plain;
-    line_fn value_fn = wide ? values_avx2 : values_plain;
+    const struct loops *loops = choose_loops();
     int64_t kv = host_kv_len(p, item->sequence);
     int64_t q = host_q_start(p, item->sequence + 1) - host_q_start(p, item->sequence);
 
@@ -303,11 +366,9 @@ static void visit_block(const struct host_problem *p,
 
         in.lo = in.lo > block.lo ? in.lo - block.lo : 0;
         in.hi = (in.hi < block.hi ? in.hi : block.hi) - block.lo;
-        for (int64_t line = r * p->group; in.lo < in.hi && line < (r + 1) * p->group;
-             line++) {
-            score_fn(s, line, in.lo, in.hi);
-            soften(p, s, line, in);
-            value_fn(s, line, in.lo, in.hi);
+        if (in.lo < in.hi) {
+            visit_lines(p, s, loops, (struct sight){ r * p->group, (r + 1) * p->group },
+                        in);
         }
     }
 }

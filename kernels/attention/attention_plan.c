@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #define PLAN_STREAM    UINT64_C(0x706c616e) /* apart from the input streams */
-#define SAMPLE_ROWS    64
+#define SAMPLE_ROWS    64                   /* at least */
 #define DEFAULT_BUDGET 4e10
 #define LOAD_MACS      16.0 /* making one input element, in multiply-adds */
 #define UNIT_LINES     2048 /* (row, head) lines that are accumulated together */
@@ -108,17 +108,39 @@ static enum wf_status plan_all(struct attention_plan *plan,
 
 /* --- sampling --- */
 
-static int64_t sample_size(int64_t q_len)
+struct sample {
+    struct wf_rng rng;
+    int64_t rows; /* most rows of a pair */
+    double budget;
+};
+
+static int64_t sample_size(const struct sample *s, int64_t q_len)
 {
-    return q_len < SAMPLE_ROWS ? q_len : SAMPLE_ROWS;
+    return q_len < s->rows ? q_len : s->rows;
+}
+
+/* Rows of a pair: as many as let every pair take part, between 64 and a full unit. */
+static void set_rows(struct sample *s, const struct attention *a)
+{
+    int64_t most = rows_per_unit(a);
+    double macs = 0;
+
+    s->rows = SAMPLE_ROWS;
+    for (int64_t b = 0; b < a->batch; b++) {
+        macs += pair_macs(a, b, sample_size(s, a->q_len[b])) * (double)a->kv_heads;
+    }
+    while (s->rows * 2 <= most && macs * 2 <= s->budget) {
+        s->rows *= 2;
+        macs *= 2;
+    }
 }
 
 /* First, last, and one of each of n - 2 equal stretches between them. */
-static void choose_rows(struct wf_rng *rng, int64_t q_len, int64_t *ret)
+static void choose_rows(struct sample *s, int64_t q_len, int64_t *ret)
 {
-    int64_t n = sample_size(q_len), inner = q_len - 2;
+    int64_t n = sample_size(s, q_len), inner = q_len - 2;
 
-    if (n < SAMPLE_ROWS) {
+    if (n == q_len) {
         for (int64_t k = 0; k < n; k++) {
             ret[k] = k;
         }
@@ -128,41 +150,75 @@ static void choose_rows(struct wf_rng *rng, int64_t q_len, int64_t *ret)
     for (int64_t k = 0; k < n - 2; k++) {
         int64_t lo = 1 + inner * k / (n - 2), hi = 1 + inner * (k + 1) / (n - 2);
 
-        ret[k + 1] = lo + (int64_t)wf_rng_next_below(rng, (uint64_t)(hi - lo));
+        ret[k + 1] = lo + (int64_t)wf_rng_next_below(&s->rng, (uint64_t)(hi - lo));
     }
     ret[n - 1] = q_len - 1;
 }
 
-/* Pairs (sequence * kv_heads + head) that have queries: the last, the first, then the
- * others in random order. */
-static int64_t *order_pairs(const struct attention *a,
-                            struct wf_rng *rng,
-                            size_t *ret_n)
+struct pairs {
+    int64_t *pair; /* sequence * kv_heads + head, of sequences that have queries */
+    size_t n;
+};
+
+static void swap(int64_t *x, int64_t *y)
+{
+    int64_t kept = *x;
+
+    *x = *y;
+    *y = kept;
+}
+
+/* The last, the first, then the others in random order. */
+static enum wf_status order_pairs(const struct attention *a,
+                                  struct wf_rng *rng,
+                                  struct pairs *ret,
+                                  struct wf_error *err)
 {
     int64_t *pair = wf_calloc((size_t)a->batch * (size_t)a->kv_heads, sizeof(*pair));
     size_t n = 0;
 
-    for (int64_t b = 0; pair && b < a->batch; b++) {
+    if (!pair) {
+        return no_memory(err);
+    }
+    for (int64_t b = 0; b < a->batch; b++) {
         for (int64_t h = 0; a->q_len[b] > 0 && h < a->kv_heads; h++) {
             pair[n++] = b * a->kv_heads + h;
         }
     }
-    if (n > 1) { /* last one to the second place, then the two change over */
-        int64_t last = pair[n - 1], first = pair[0];
-
-        pair[n - 1] = pair[1];
-        pair[0] = last;
-        pair[1] = first;
+    if (n > 1) {
+        swap(&pair[1], &pair[n - 1]); /* [0] first, [1] last */
+        swap(&pair[0], &pair[1]);
     }
     for (size_t i = 2; i + 1 < n; i++) {
-        size_t j = i + (size_t)wf_rng_next_below(rng, n - i);
-        int64_t swap = pair[i];
-
-        pair[i] = pair[j];
-        pair[j] = swap;
+        swap(&pair[i], &pair[i + (size_t)wf_rng_next_below(rng, n - i)]);
     }
-    *ret_n = n;
-    return pair;
+    ret->pair = pair;
+    ret->n = n;
+    return WF_OK;
+}
+
+/* How many pairs of the order fit the budget; one at least. */
+static size_t count_pairs(struct attention_plan *plan,
+                          const struct attention *a,
+                          const struct sample *s,
+                          const struct pairs *pairs,
+                          size_t *ret_rows)
+{
+    size_t take = 0;
+
+    *ret_rows = 0;
+    for (; take < pairs->n; take++) {
+        int64_t b = pairs->pair[take] / a->kv_heads;
+        int64_t count = sample_size(s, a->q_len[b]);
+        double macs = pair_macs(a, b, count);
+
+        if (take > 0 && plan->macs + macs > s->budget) {
+            break;
+        }
+        plan->macs += macs;
+        *ret_rows += (size_t)count;
+    }
+    return take;
 }
 
 static enum wf_status plan_sample(struct attention_plan *plan,
@@ -170,36 +226,30 @@ static enum wf_status plan_sample(struct attention_plan *plan,
                                   double budget,
                                   struct wf_error *err)
 {
-    struct wf_rng rng = { plan->seed, PLAN_STREAM, 0 };
-    size_t n = 0, take = 0, rows = 0;
-    int64_t *pair = order_pairs(a, &rng, &n);
-    enum wf_status st = pair ? WF_OK : no_memory(err);
+    struct sample s = { { plan->seed, PLAN_STREAM, 0 }, 0, budget };
+    struct pairs pairs = { NULL, 0 };
+    size_t take, rows;
+    enum wf_status st;
 
-    for (; st == WF_OK && take < n; take++) {
-        int64_t b = pair[take] / a->kv_heads, count = sample_size(a->q_len[b]);
-        double macs = pair_macs(a, b, count);
-
-        if (take > 0 && plan->macs + macs > budget) {
-            break;
-        }
-        plan->macs += macs;
-        rows += (size_t)count;
+    set_rows(&s, a);
+    st = order_pairs(a, &s.rng, &pairs, err);
+    if (st != WF_OK) {
+        return st;
     }
+    take = count_pairs(plan, a, &s, &pairs, &rows);
     plan->row_pool = wf_calloc(rows > 0 ? rows : 1, sizeof(*plan->row_pool));
-    if (st == WF_OK) {
-        st = plan->row_pool ? reserve_units(plan, take, err) : no_memory(err);
-    }
+    st = plan->row_pool ? reserve_units(plan, take, err) : no_memory(err);
     for (size_t i = 0, row = 0; st == WF_OK && i < take; i++) {
-        struct attention_unit u = { .sequence = pair[i] / a->kv_heads,
-                                    .kv_head = pair[i] % a->kv_heads,
+        struct attention_unit u = { .sequence = pairs.pair[i] / a->kv_heads,
+                                    .kv_head = pairs.pair[i] % a->kv_heads,
                                     .rows = plan->row_pool + row };
 
-        u.row_count = sample_size(a->q_len[u.sequence]);
-        choose_rows(&rng, a->q_len[u.sequence], plan->row_pool + row);
+        u.row_count = sample_size(&s, a->q_len[u.sequence]);
+        choose_rows(&s, a->q_len[u.sequence], plan->row_pool + row);
         row += (size_t)u.row_count;
         add_unit(plan, a, u);
     }
-    free(pair);
+    free(pairs.pair);
     return st;
 }
 

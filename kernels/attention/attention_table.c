@@ -300,10 +300,11 @@ static enum wf_status metadata_number(const struct table *t,
         return WF_OK;
     }
     if (wf_parse_i64(text, key, 1, max, ret, NULL) != WF_OK) {
-        return wf_errorf(err, WF_EINVAL,
-                         "%s: the dataset's metadata says %s = \"%.40s\"; it must be an "
-                         "integer from 1 to %lld",
-                         t->name, key, text, (long long)max);
+        return wf_errorf(
+            err, WF_EINVAL,
+            "%s: the dataset's metadata says %s = \"%.40s\"; it must be an "
+            "integer from 1 to %lld",
+            t->name, key, text, (long long)max);
     }
     return WF_OK;
 }

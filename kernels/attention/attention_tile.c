@@ -6,37 +6,34 @@
 #define ROWS 4
 #define COLS 8
 
-/* c[ROWS][COLS] += a * b with the sums in registers. */
-static inline __attribute__((always_inline)) void block(const struct attention_tile *t,
-                                                        int64_t row,
-                                                        int64_t col)
-{
-    const double *a = t->a + row * t->a_stride;
-    double sum[ROWS][COLS] = { { 0 } };
+/* Four doubles at any address: one AVX register, or two of SSE2. */
+typedef double four __attribute__((vector_size(32), aligned(8), may_alias));
 
-    for (int64_t k = 0; k < t->k; k++) {
-        const double *b = t->b + k * t->b_stride + col;
+#define INNER static inline __attribute__((always_inline))
+
+/* c[ROWS][COLS] += a * b with the sums in registers. */
+INNER void block(const struct attention_tile *t, int64_t row, int64_t col)
+{
+    const double *a = t->a + row * t->a_stride, *b = t->b + col;
+    four sum[ROWS][2] = { { { 0 } } };
+
+    for (int64_t k = 0; k < t->k; k++, b += t->b_stride) {
+        const four left = *(const four *)b, right = *(const four *)(b + 4);
 
         for (int r = 0; r < ROWS; r++) {
-            double x = a[r * t->a_stride + k];
-
-            for (int c = 0; c < COLS; c++) {
-                sum[r][c] += x * b[c];
-            }
+            sum[r][0] += a[r * t->a_stride + k] * left;
+            sum[r][1] += a[r * t->a_stride + k] * right;
         }
     }
     for (int r = 0; r < ROWS; r++) {
-        double *out = t->c + (row + r) * t->c_stride + col;
+        double *c = t->c + (row + r) * t->c_stride + col;
 
-        for (int c = 0; c < COLS; c++) {
-            out[c] += sum[r][c];
-        }
+        *(four *)c += sum[r][0];
+        *(four *)(c + 4) += sum[r][1];
     }
 }
 
-static inline __attribute__((always_inline)) void edge(const struct attention_tile *t,
-                                                       int64_t row,
-                                                       int64_t col)
+INNER void edge(const struct attention_tile *t, int64_t row, int64_t col)
 {
     double sum = 0;
 
@@ -46,8 +43,7 @@ static inline __attribute__((always_inline)) void edge(const struct attention_ti
     t->c[row * t->c_stride + col] += sum;
 }
 
-static inline __attribute__((always_inline)) void multiply(
-    const struct attention_tile *t)
+INNER void multiply(const struct attention_tile *t)
 {
     int64_t m = t->m - t->m % ROWS, n = t->n - t->n % COLS;
 

@@ -4,7 +4,7 @@ set(fixture ${dir}/attention_fixture.c ${dir}/attention_model.c)
 foreach(name problem table semantics host mutants large sampling)
   wf_unit_test(NAME test_attention_${name}
     SOURCES ${dir}/test_attention_${name}.c ${fixture}
-    LIBS wf_ops wf_host_attention TIMEOUT 120)
+    LIBS wf_ops wf_host_attention dl TIMEOUT 120)
 endforeach()
 wf_plain_test(NAME test_attention_threads
   SOURCES ${dir}/test_attention_threads.c ${fixture}

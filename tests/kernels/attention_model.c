@@ -14,7 +14,8 @@ struct model_line {
     enum model_mutant m;
     int64_t b, i, h; /* sequence, row in it, query head */
     int64_t lo, hi;
-    float scale, v_scale, cap;
+    bool dequantise;
+    float scale, k_scale, v_scale, cap;
     float *q, *k, *v;
 };
 
@@ -82,6 +83,16 @@ static int64_t key_row(const struct model_line *s, int64_t j)
                          : (page * a->page_size + j % a->page_size) * a->kv_heads + h;
 }
 
+static float round_q(const struct model_line *s, float x)
+{
+    double v = (double)x, r;
+    unsigned char raw[8];
+
+    wf_from_f64(s->f->a->q_type, &v, raw, 1);
+    wf_to_f64(s->f->a->q_type, raw, &r, 1);
+    return (float)r;
+}
+
 static void load(const struct model_line *s,
                  enum attention_tensor t,
                  int64_t row,
@@ -95,16 +106,13 @@ static void load(const struct model_line *s,
     for (int64_t i = 0; s->m == MODEL_KV_TWICE && t != ATTENTION_Q && i < d; i++) {
         dst[i] *= 2;
     }
-}
+    /* An fp8 cache is brought to Q's type with its scale, as kernels with 16-bit matrix
+     * products do. */
+    for (int64_t i = 0; s->dequantise && t != ATTENTION_Q && i < d; i++) {
+        bool value = t == ATTENTION_V || t == ATTENTION_V_CACHE;
 
-static float round_p(const struct model_line *s, float p)
-{
-    double v = (double)p, r;
-    unsigned char raw[8];
-
-    wf_from_f64(s->f->a->q_type, &v, raw, 1);
-    wf_to_f64(s->f->a->q_type, raw, &r, 1);
-    return (float)r;
+        dst[i] = round_q(s, dst[i] * (value ? s->v_scale : s->k_scale));
+    }
 }
 
 static float score(struct model_line *s, int64_t j)
@@ -142,7 +150,7 @@ static void add_block(struct model_line *s, struct model_sum *t, int64_t lo, int
         float p = expf(w[j - lo] - max);
 
         t->l += p;
-        p = round_p(s, p);
+        p = round_q(s, p);
         load(s, v, key_row(s, j), a->head_dim_v, s->v);
         for (int64_t d = 0; d < a->head_dim_v; d++) {
             t->o[d] += p * s->v[d];
@@ -181,7 +189,8 @@ static void put(const struct model_line *s, const struct model_sum *t)
     double lse = empty ? -INFINITY : (double)(t->max + logf(t->l));
 
     for (int64_t d = 0; d < a->head_dim_v; d++) {
-        double o = empty ? 0 : (double)(t->o[d] * (s->v_scale / t->l));
+        double o =
+            empty ? 0 : (double)(t->o[d] * ((s->dequantise ? 1 : s->v_scale) / t->l));
 
         o = s->m == MODEL_EMPTY_IS_NAN && empty ? (double)NAN : o;
         o = s->m == MODEL_ZERO_ROW && row == a->total_q / 2 ? 0 : o;
@@ -246,7 +255,9 @@ static void set_factors(struct model_line *s)
     } else if (s->m == MODEL_UNIFORM_WEIGHTS) {
         scale = 0;
     }
-    scale *= a->q_scale * (s->m == MODEL_NO_K_SCALE ? 1 : a->k_scale);
+    s->dequantise = wf_dtype_bytes(a->kv_type) == 1 && a->kv_type != a->q_type;
+    s->k_scale = s->m == MODEL_NO_K_SCALE ? 1 : (float)a->k_scale;
+    scale *= a->q_scale * (s->dequantise ? 1 : (double)s->k_scale);
     s->scale = (float)scale;
     s->v_scale = s->m == MODEL_NO_V_SCALE ? 1 : (float)a->v_scale;
     s->cap = s->m == MODEL_NO_CAP ? 0 : (float)a->soft_cap;

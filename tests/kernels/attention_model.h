@@ -1,7 +1,7 @@
 /* A model of a device kernel for tests: f32 arithmetic, keys in blocks of 32 with
- * online rescaling, P rounded to Q's type, optional split over keys with a merge.
- * Honest with MODEL_HONEST; every other mutant makes one mistake that kernels have
- * made. */
+ * online rescaling, P rounded to Q's type, an fp8 cache dequantised to Q's type,
+ * optional split over keys with a merge. Honest with MODEL_HONEST; every other mutant
+ * makes one mistake that kernels have made. */
 #ifndef WF_TESTS_KERNELS_ATTENTION_MODEL_H
 #define WF_TESTS_KERNELS_ATTENTION_MODEL_H
 

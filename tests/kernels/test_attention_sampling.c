@@ -86,6 +86,30 @@ Test(attention_sampling, first_and_last_rows_are_always_computed)
     }
 }
 
+/* One long sequence: few pairs, so the budget goes into more rows of each. */
+Test(attention_sampling, more_rows_are_taken_where_all_pairs_fit)
+{
+    static const struct {
+        double budget;
+        int64_t rows;
+    } STEPS[] = { { 3e7, 64 }, { 1e8, 256 }, { 2e8, 512 } };
+    struct attention_plan p;
+    struct fx f;
+
+    fx_open(&f, "{\"q_heads\":2,\"head_dim\":16,\"q_len\":3000,\"kv_len\":3000}", NULL);
+    for (size_t i = 0; i < sizeof(STEPS) / sizeof(STEPS[0]); i++) {
+        cr_assert_eq(attention_plan_init(&p, f.a, STEPS[i].budget, 1, NULL), WF_OK);
+        cr_expect(p.sampled && p.macs <= STEPS[i].budget);
+        cr_expect_eq(p.slot_count, 2 * STEPS[i].rows, "%lld rows",
+                     (long long)p.slot_count);
+        for (int64_t k = 1; k < p.unit[0].row_count; k++) {
+            cr_expect_gt(p.unit[0].rows[k], p.unit[0].rows[k - 1]);
+        }
+        attention_plan_fini(&p);
+    }
+    fx_close(&f);
+}
+
 Test(attention_sampling, the_choice_depends_on_the_seed_alone)
 {
     struct attention_plan p[3];

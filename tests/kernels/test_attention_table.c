@@ -2,6 +2,9 @@
  * it is and what it may be; legal oddities are accepted. */
 #include "attention_fixture.h"
 
+#include "core/buf.h"
+#include "datasets/page_table.h"
+
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -18,6 +21,14 @@ static struct fx_table good_table(void)
                               .kv_last_page_len = { LAST, 2 },
                               .num_pages = "3",
                               .page_size = "16" };
+}
+
+static struct fx_ints ints_of(const struct wf_dataset *ds, const char *name)
+{
+    const struct wf_dataset_tensor *t = wf_dataset_find(ds, name);
+
+    return t ? (struct fx_ints){ t->data, (size_t)t->dim[0] }
+             : (struct fx_ints){ NULL, 0 };
 }
 
 static void expect(const char *json, const struct fx_table *t, const char *words)
@@ -207,4 +218,45 @@ Test(attention_table, legal_oddities_are_accepted)
     cr_expect(strstr(wf_case_canonical(f.c), "batch") == NULL);
     cr_expect(strstr(wf_case_canonical(f.c), "page_size") == NULL);
     fx_close(&f);
+}
+
+/* What `wavefarm dataset make page-table` writes is a page table for this op. */
+Test(attention_table, generated_tables_are_accepted)
+{
+    for (int mode = 0; mode < WF_PAGE_TABLE_MODE_COUNT; mode++) {
+        struct wf_page_table_spec spec;
+        struct wf_buf image = WF_BUF_INIT;
+        struct wf_check_report r;
+        struct wf_error err = { 0 };
+        struct wf_dataset *ds = NULL;
+        struct fx_table t = { .num_pages = NULL };
+        struct fx f;
+
+        wf_page_table_spec_default(&spec);
+        spec.requests = 60;
+        spec.batch = 12;
+        spec.mean_prompt = 60;
+        spec.mean_output = 40;
+        spec.prefix_tokens = 16;
+        spec.mode = (enum wf_page_table_mode)mode;
+        cr_assert_eq(wf_page_table_make(&spec, &image, NULL, &err), WF_OK, "%s",
+                     err.text);
+        cr_assert_eq(wf_dataset_parse(image.data, image.len, "made", &ds, &err), WF_OK);
+        t.kv_indptr = ints_of(ds, "kv_indptr");
+        t.kv_indices = ints_of(ds, "kv_indices");
+        t.kv_last_page_len = ints_of(ds, "kv_last_page_len");
+        t.qo_indptr = ints_of(ds, "qo_indptr");
+        t.num_pages = wf_dataset_metadata(ds, "num_pages");
+        t.page_size = wf_dataset_metadata(ds, "page_size");
+        fx_open(&f,
+                "{\"layout\":\"paged\",\"q_heads\":4,\"kv_heads\":1,\"head_dim\":16,"
+                "\"causal\":true}",
+                &t);
+        cr_assert_eq(fx_host(&f, 2), 0);
+        fx_check(&f, &r);
+        cr_expect_eq(r.answer, WF_ANSWER_PASS, "%s", r.diagnosis);
+        fx_close(&f);
+        wf_dataset_free(ds);
+        wf_buf_free(&image);
+    }
 }
