@@ -37,6 +37,10 @@ static enum wf_status read_token(const struct wf_args *args,
         token->len = strcspn(token->data, " \r\n");
         token->data[token->len] = '\0';
     }
+    if (status == WF_OK && token->len == 0) {
+        status = wf_errorf(err, WF_EINVAL, "%s holds no token",
+                           file != NULL ? file : "WAVEFARM_TOKEN");
+    }
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include "core/parse.h"
 
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -220,6 +221,23 @@ int64_t wf_args_int(const struct wf_args *a, const char *name)
         (void)wf_parse_i64(s, name, 0, INT64_MAX, &v, NULL);
     }
     return v;
+}
+
+enum wf_status wf_args_int_in(const struct wf_args *a,
+                              const char *name,
+                              int64_t min,
+                              int64_t max,
+                              int *ret,
+                              struct wf_error *err)
+{
+    int64_t v = wf_args_int(a, name);
+    if (v < min || v > max) {
+        return wf_errorf(err, WF_EINVAL,
+                         "--%s is %" PRId64 "; it takes %" PRId64 " to %" PRId64, name,
+                         v, min, max);
+    }
+    *ret = (int)v;
+    return WF_OK;
 }
 
 int64_t wf_args_duration_ns(const struct wf_args *a, const char *name)

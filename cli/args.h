@@ -56,6 +56,13 @@ bool wf_args_flag(const struct wf_args *args, const char *name);
 const char *wf_args_string(const struct wf_args *args, const char *name); /* or NULL */
 /* -1 where neither given nor defaulted. */
 int64_t wf_args_int(const struct wf_args *args, const char *name);
+/* EINVAL when it is outside [min, max]. */
+enum wf_status wf_args_int_in(const struct wf_args *args,
+                              const char *name,
+                              int64_t min,
+                              int64_t max,
+                              int *ret,
+                              struct wf_error *err);
 int64_t wf_args_duration_ns(const struct wf_args *args, const char *name);
 /* NaN where neither given nor defaulted. */
 double wf_args_real(const struct wf_args *args, const char *name);

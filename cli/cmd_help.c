@@ -97,9 +97,15 @@ const struct wf_command wf_command_help = {
     .run = run_help,
 };
 
+/* A dot or quote that begins a line would be a request. */
 static void man_escape(const char *s)
 {
+    bool begins = true;
     for (; *s != '\0'; s++) {
+        if (begins && (*s == '.' || *s == '\'')) {
+            printf("\\&");
+        }
+        begins = *s == '\n';
         if (*s == '-') {
             printf("\\-");
         } else if (*s == '\\') {
@@ -127,6 +133,9 @@ static void man_command(const struct wf_command *c)
         printf(".TP\n.B \\-\\-%s", o->name);
         printf(" %s\n", o->metavar != NULL ? o->metavar : "");
         man_escape(o->help);
+        if (o->env != NULL) {
+            printf(" [$%s]", o->env);
+        }
         if (o->fallback != NULL) {
             printf(" (default ");
             man_escape(o->fallback);

@@ -28,6 +28,7 @@ struct local_run {
     struct wf_result_counts counts;
     struct wf_json **result;
     size_t result_count, expected;
+    int repetitions, threads;
     char run_id[17];
     struct wf_progress progress;
 };
@@ -77,7 +78,7 @@ static bool selected(const struct local_run *r,
 
 static enum wf_status count_tasks(struct local_run *r, struct wf_error *err)
 {
-    size_t repetitions = (size_t)wf_args_int(r->args, "repetitions");
+    size_t repetitions = (size_t)r->repetitions;
     for (size_t c = 0; c < wf_suite_count(r->suite); c++) {
         for (size_t k = 0; k < r->kernels.count; k++) {
             r->expected += selected(r, c, &r->kernels.choice[k]) ? repetitions : 0;
@@ -123,13 +124,12 @@ static enum wf_status keep(struct local_run *r,
 static void fill_request(const struct local_run *r, struct wf_execute_request *q)
 {
     double ci = wf_args_real(r->args, "ci");
-    int64_t threads = wf_args_int(r->args, "threads");
     q->device = &r->device;
     q->dataset_folder = r->datasets;
     q->seed_offset = (uint64_t)wf_args_int(r->args, "seed-offset");
     q->attempt = 1;
     q->deadline_ns = wf_args_duration_ns(r->args, "deadline");
-    q->threads = threads > 0 && threads < 4096 ? (int)threads : 0;
+    q->threads = r->threads;
     q->measure.measure = !wf_args_flag(r->args, "no-measure");
     q->measure.cold = wf_args_flag(r->args, "cold");
     q->measure.ci_target = isnan(ci) ? 0 : ci / 100;
@@ -173,13 +173,12 @@ static enum wf_status run_one(struct local_run *r,
 
 static enum wf_status run_all(struct local_run *r, struct wf_error *err)
 {
-    int repetitions = (int)wf_args_int(r->args, "repetitions");
     for (size_t c = 0; c < wf_suite_count(r->suite); c++) {
         for (size_t k = 0; k < r->kernels.count; k++) {
             if (!selected(r, c, &r->kernels.choice[k])) {
                 continue;
             }
-            for (int i = 0; i < repetitions; i++) {
+            for (int i = 0; i < r->repetitions; i++) {
                 enum wf_status status = run_one(r, c, &r->kernels.choice[k], i, err);
                 if (status != WF_OK) {
                     return status;
@@ -197,7 +196,14 @@ static enum wf_status prepare(struct local_run *r, struct wf_error *err)
 {
     uint8_t random[8];
     const char *out = wf_args_string(r->args, "out");
-    enum wf_status status = open_suite(r, err);
+    enum wf_status status =
+        wf_args_int_in(r->args, "repetitions", 1, 100000, &r->repetitions, err);
+    if (status == WF_OK) {
+        status = wf_args_int_in(r->args, "threads", 0, 4096, &r->threads, err);
+    }
+    if (status == WF_OK) {
+        status = open_suite(r, err);
+    }
     if (status == WF_OK) {
         status = wf_device_open(wf_args_string(r->args, "device"), &r->device, err);
     }

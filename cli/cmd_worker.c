@@ -87,7 +87,6 @@ static enum wf_status work(const struct wf_args *args,
 {
     const char *label[32];
     struct wf_buf token = WF_BUF_INIT;
-    int64_t threads = wf_args_int(args, "threads");
     int64_t idle_ns = wf_args_duration_ns(args, "idle-exit");
     size_t labels = wf_args_list_count(args, "label");
     if (labels > 32) {
@@ -98,10 +97,12 @@ static enum wf_status work(const struct wf_args *args,
     }
     o->label = label;
     o->label_count = labels;
-    o->threads = threads > 0 && threads < 4096 ? (int)threads : 0;
     o->idle_exit_ms = idle_ns > 0 ? idle_ns / 1000000 : 0;
     o->drain_timeout_ms = wf_args_duration_ns(args, "drain-timeout") / 1000000;
-    enum wf_status status = wf_server_options(args, &o->server, &token, err);
+    enum wf_status status = wf_args_int_in(args, "threads", 0, 4096, &o->threads, err);
+    if (status == WF_OK) {
+        status = wf_server_options(args, &o->server, &token, err);
+    }
     if (status == WF_OK) {
         o->server.cancel = NULL;
         status = wf_agent_run(o, &drain, &stop, err);

@@ -3,6 +3,7 @@
 #include "core/buf.h"
 #include "core/clock.h"
 #include "core/file.h"
+#include "core/verdict.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -135,6 +136,35 @@ static enum wf_status check_schema(const struct wf_json *v,
     return WF_OK;
 }
 
+/* What every command relies on: the two verdicts are known words. */
+static enum wf_status check_result(const struct wf_json *v,
+                                   const char *where,
+                                   struct wf_error *err)
+{
+    enum wf_answer a;
+    enum wf_time t;
+    const char *answer = NULL, *time = NULL;
+    const struct wf_json *task = NULL;
+    enum wf_status status = check_schema(v, "wavefarm.result/1", where, err);
+    if (status != WF_OK) {
+        return status;
+    }
+    status = wf_json_get_string(v, "answer", &answer, err);
+    if (status == WF_OK) {
+        status = wf_json_get_string(v, "time", &time, err);
+    }
+    if (status == WF_OK) {
+        status = wf_json_get_object(v, "task", &task, err);
+    }
+    if (status == WF_OK && !wf_answer_parse(answer, &a)) {
+        status = wf_errorf(err, WF_EPARSE, "answer '%.40s' is not known", answer);
+    }
+    if (status == WF_OK && !wf_time_parse(time, &t)) {
+        status = wf_errorf(err, WF_EPARSE, "time '%.40s' is not known", time);
+    }
+    return status == WF_OK ? WF_OK : wf_error_prefix(err, "%s", where);
+}
+
 /* Takes `v`. */
 static enum wf_status add_result(struct wf_results *r,
                                  struct wf_json *v,
@@ -174,7 +204,7 @@ static enum wf_status take_line(struct wf_results *r,
         r->expected = (size_t)expected;
         return status;
     }
-    status = check_schema(v, "wavefarm.result/1", where, err);
+    status = check_result(v, where, err);
     if (status != WF_OK) {
         wf_json_free(v);
         return status;

@@ -296,9 +296,14 @@ static enum wf_status add_head(const struct submission *s,
                                struct wf_error *err)
 {
     char id[37];
+    int repetitions = 0;
     const char *suite = wf_suite_name(s->suite);
     const char *name = wf_args_string(s->args, "name");
-    enum wf_status status = wf_uuid(id, err);
+    enum wf_status status =
+        wf_args_int_in(s->args, "repetitions", 1, 100000, &repetitions, err);
+    if (status == WF_OK) {
+        status = wf_uuid(id, err);
+    }
     if (status == WF_OK) {
         status = wf_json_set_string(body, "schema", "wavefarm.run/1", err);
     }
@@ -316,8 +321,7 @@ static enum wf_status add_head(const struct submission *s,
                                     wf_args_string(s->args, "priority"), err);
     }
     if (status == WF_OK) {
-        status = wf_json_set_i64(body, "repetitions",
-                                 wf_args_int(s->args, "repetitions"), err);
+        status = wf_json_set_i64(body, "repetitions", repetitions, err);
     }
     if (status == WF_OK) {
         status = wf_json_set_i64(body, "seed_offset",

@@ -14,6 +14,16 @@ struct wf_table {
     bool lost;
 };
 
+/* Characters of UTF-8 text: bytes that do not continue one. */
+static size_t width_of(const char *s)
+{
+    size_t n = 0;
+    for (; *s != '\0'; s++) {
+        n += ((unsigned char)*s & 0xc0) != 0x80;
+    }
+    return n;
+}
+
 struct wf_table *wf_table_create(const char *const *header, size_t columns)
 {
     const char *names[WF_TABLE_COLUMNS];
@@ -44,7 +54,7 @@ void wf_table_row(struct wf_table *t, const char *const *cell)
         char *copy = wf_strdup(cell[i] != NULL ? cell[i] : "");
         t->cell[t->rows * t->columns + i] = copy;
         t->lost = t->lost || copy == NULL;
-        size_t w = copy != NULL ? strlen(copy) : 0;
+        size_t w = copy != NULL ? width_of(copy) : 0;
         t->width[i] = w > t->width[i] ? w : t->width[i];
     }
     t->rows++;
@@ -55,13 +65,13 @@ bool wf_table_print(const struct wf_table *t)
     for (size_t r = 0; r < t->rows; r++) {
         for (size_t i = 0; i < t->columns; i++) {
             const char *s = t->cell[r * t->columns + i];
-            int w = (int)t->width[i];
             bool last = i + 1 == t->columns;
             s = s != NULL ? s : "";
+            int pad = (int)(t->width[i] - width_of(s));
             if (t->right[i]) {
-                printf("%*s%s", w, s, last ? "" : "  ");
+                printf("%*s%s%s", pad, "", s, last ? "" : "  ");
             } else {
-                printf("%-*s%s", last ? 0 : w, s, last ? "" : "  ");
+                printf("%s%*s", s, last ? 0 : pad + 2, "");
             }
         }
         printf("\n");

@@ -1,0 +1,176 @@
+/* Results for people, and the exit status that they give. */
+#include "cli/result_view.h"
+
+#include "cli/exit_code.h"
+#include "cli/table.h"
+
+#include <criterion/criterion.h>
+#include <criterion/redirect.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct wf_json *json(const char *text)
+{
+    struct wf_json *v = NULL;
+    struct wf_error err = { 0 };
+    cr_assert_eq(wf_json_parse(text, strlen(text), "test", &v, &err), WF_OK, "%s",
+                 err.text);
+    return v;
+}
+
+static int exit_of(const char *const *answers, size_t expected)
+{
+    struct wf_result_counts c = { 0 };
+    for (; *answers != NULL; answers++) {
+        char text[96];
+        (void)snprintf(text, sizeof(text), "{\"answer\":\"%s\",\"time\":\"OK\"}",
+                       *answers);
+        struct wf_json *r = json(text);
+        wf_count_result(&c, r);
+        wf_json_free(r);
+    }
+    return wf_counts_exit(&c, expected);
+}
+
+#define EXIT(expected, ...) exit_of((const char *[]){ __VA_ARGS__, NULL }, expected)
+
+Test(result_view, exit_statuses_follow_the_answers)
+{
+    cr_assert_eq(EXIT(2, "PASS", "PASS"), WF_EXIT_GOOD);
+    cr_assert_eq(EXIT(2, "PASS", "NOT_SUPPORTED"), WF_EXIT_GOOD);
+    cr_assert_eq(EXIT(2, "NOT_SUPPORTED", "NOT_SUPPORTED"), WF_EXIT_NO_VERDICT);
+    cr_assert_eq(EXIT(2, "PASS"), WF_EXIT_NO_VERDICT);
+    cr_assert_eq(EXIT(0, NULL), WF_EXIT_NO_VERDICT);
+    cr_assert_eq(EXIT(2, "PASS", "LOST"), WF_EXIT_NO_VERDICT);
+    cr_assert_eq(EXIT(2, "PASS", "CANCELLED"), WF_EXIT_NO_VERDICT);
+    cr_assert_eq(EXIT(3, "PASS", "MISMATCH"), WF_EXIT_BAD);
+    cr_assert_eq(EXIT(3, "LOST", "CRASH", "NOT_SUPPORTED"), WF_EXIT_BAD);
+    cr_assert_eq(EXIT(1, "INVALID_CASE"), WF_EXIT_BAD);
+}
+
+Test(result_view, statuses_become_exit_codes)
+{
+    cr_assert_eq(wf_exit_of(WF_OK), 0);
+    cr_assert_eq(wf_exit_of(WF_EINVAL), 2);
+    cr_assert_eq(wf_exit_of(WF_EPARSE), 2);
+    cr_assert_eq(wf_exit_of(WF_ENOTFOUND), 2);
+    cr_assert_eq(wf_exit_of(WF_EREFUSED), 3);
+    cr_assert_eq(wf_exit_of(WF_ENETWORK), 3);
+    cr_assert_eq(wf_exit_of(WF_ECANCELLED), 130);
+}
+
+Test(result_view, times_have_four_digits_and_a_unit)
+{
+    static const struct {
+        double ns;
+        const char *text;
+    } rows[] = { { 0.5, "0.5 ns" },       { 999, "999 ns" },
+                 { 51234.5, "51.23 us" }, { 1.5e6, "1.5 ms" },
+                 { 2.5e9, "2.5 s" },      { 0, "0 ns" },
+                 { (double)NAN, "-" },    { (double)INFINITY, "-" } };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char text[32];
+        wf_format_time_ns(rows[i].ns, text, sizeof(text));
+        cr_assert_str_eq(text, rows[i].text);
+    }
+}
+
+static void redirect(void)
+{
+    cr_redirect_stdout();
+}
+
+#define TASK \
+    "\"task\":{\"case_name\":\"c1\",\"kernel\":\"k1\",\"device_selector\":\"host:0\"}"
+
+Test(result_view, rows_show_time_spread_rate_and_roofline, .init = redirect)
+{
+    struct wf_json *r =
+        json("{" TASK
+             ",\"device\":{\"id\":\"host:h:0\"},\"answer\":\"PASS\",\"time\":\"NOISY\","
+             "\"timing\":{\"median\":1000,\"q1\":990,\"q3\":1010},"
+             "\"work\":{\"flops\":2e9,\"bytes\":1e6,\"peak_flops\":0,"
+             "\"peak_bytes_per_s\":0,\"roofline_ns\":250}}");
+    const struct wf_json *list[] = { r };
+    wf_print_results(list, 1, false);
+    fflush(stdout);
+    cr_assert_stdout_eq_str(
+        "case  kernel  device    answer  time   median  spread          rate  of roofline\n"
+        "c1    k1      host:h:0  PASS    NOISY    1 us   2.0 %  2000 TFLOP/s         25 %\n");
+    wf_json_free(r);
+}
+
+Test(result_view, memory_bound_work_shows_gigabytes, .init = redirect)
+{
+    struct wf_json *r =
+        json("{" TASK ",\"device\":null,\"answer\":\"PASS\",\"time\":\"OK\","
+             "\"timing\":{\"median\":1000,\"q1\":1000,\"q3\":1000},"
+             "\"work\":{\"flops\":1e6,\"bytes\":5e5,\"roofline_ns\":0}}");
+    const struct wf_json *list[] = { r };
+    wf_print_results(list, 1, false);
+    fflush(stdout);
+    cr_assert_stdout_eq_str(
+        "case  kernel  device  answer  time  median  spread      rate  of roofline\n"
+        "c1    k1      host:0  PASS    OK      1 us   0.0 %  500 GB/s             \n");
+    wf_json_free(r);
+}
+
+Test(result_view, failures_alone_with_their_reasons, .init = redirect)
+{
+    struct wf_json *good = json("{" TASK ",\"answer\":\"PASS\",\"time\":\"OK\"}");
+    struct wf_json *bad =
+        json("{" TASK ",\"answer\":\"MISMATCH\",\"answer_text\":\"D[0,17] is 2\","
+             "\"diagnosis\":\"ratio 2\",\"time\":\"NOT_MEASURED\",\"timing\":null}");
+    const struct wf_json *list[] = { good, bad };
+    wf_print_results(list, 2, true);
+    fflush(stdout);
+    cr_assert_stdout_eq_str(
+        "case  kernel  device  answer    time          median  spread  rate  of roofline\n"
+        "c1    k1      host:0  MISMATCH  NOT_MEASURED       -                           \n"
+        "c1 / k1: MISMATCH: D[0,17] is 2; likely: ratio 2\n");
+    wf_json_free(good);
+    wf_json_free(bad);
+}
+
+Test(result_view, counts_tell_what_is_missing, .init = redirect)
+{
+    struct wf_result_counts c = { 0 };
+    struct wf_json *a = json("{\"answer\":\"PASS\",\"time\":\"OK\"}");
+    struct wf_json *b = json("{\"answer\":\"CRASH\",\"time\":\"NOT_MEASURED\"}");
+    wf_count_result(&c, a);
+    wf_count_result(&c, a);
+    wf_count_result(&c, b);
+    wf_print_counts(&c, 4);
+    fflush(stdout);
+    cr_assert_stdout_eq_str("3 results: 2 PASS, 1 CRASH; time: 2 OK, 1 NOT_MEASURED; "
+                            "incomplete: 3 of 4\n");
+    wf_json_free(a);
+    wf_json_free(b);
+}
+
+Test(table, columns_fit_their_widest_cell_in_characters, .init = redirect)
+{
+    static const char *const header[] = { "name", ">n" };
+    static const char *const first[] = { "\xc2\xb5s", "1" };
+    static const char *const second[] = { "longer name", "12345" };
+    static const char *const third[] = { NULL, "7" };
+    struct wf_table *t = wf_table_create(header, 2);
+    wf_table_row(t, first);
+    wf_table_row(t, second);
+    wf_table_row(t, third);
+    cr_assert(wf_table_print(t));
+    wf_table_free(t);
+    fflush(stdout);
+    cr_assert_stdout_eq_str("name             n\n"
+                            "\xc2\xb5s               1\n"
+                            "longer name  12345\n"
+                            "                 7\n");
+}
+
+Test(table, too_many_columns_are_refused)
+{
+    static const char *const header[WF_TABLE_COLUMNS + 1] = { "a" };
+    cr_assert_null(wf_table_create(header, WF_TABLE_COLUMNS + 1));
+}
