@@ -126,10 +126,9 @@ bool gemm_load_a(struct gemm_work *w,
                  int64_t k,
                  int64_t depth);
 
-/* gemm_blas.c */
-void gemm_blas_threads(int threads);
 /* c[m][n] = a b + accumulate * c; a is [m][k] or, transposed, [k][m]; b is [k][n] with
- * row stride ldb or, transposed, [n][k]. */
+ * row stride ldb or, transposed, [n][k]. All within panel sizes, so that int holds
+ * them. */
 struct gemm_product {
     int64_t m, n, k;
     bool trans_a, trans_b;
@@ -139,7 +138,7 @@ struct gemm_product {
     double *c;
     bool accumulate;
 };
-void gemm_blas_product(const struct gemm_product *p);
+void gemm_multiply(const struct gemm_product *p);
 
 /* gemm_tolerance.c */
 void gemm_set_tolerance(struct gemm_tolerance *t,

@@ -141,7 +141,7 @@ static void make_abx(struct product_check *p,
                                               .ldb = g->k,
                                               .c = p->abx,
                                               .accumulate = k > 0 };
-        gemm_blas_product(&product);
+        gemm_multiply(&product);
     }
 }
 

@@ -5,6 +5,7 @@
 #include "kernels/gemm/gemm_host.h"
 
 #include "core/buf.h"
+#include "kernels/gemm/openblas.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,9 @@ static int read_for(bool integers,
         (void)snprintf(message, message_bytes, "a_type is %s; this kernel does %s",
                        wf_dtype_name(g->matrix[HOST_A].dtype),
                        integers ? "i8 only" : "float types only");
+        return WF_LIB_UNSUPPORTED;
+    }
+    if (!integers && !openblas_load(message, message_bytes)) {
         return WF_LIB_UNSUPPORTED;
     }
     if (!integers && !host_blas_fits(g)) {
@@ -160,9 +164,13 @@ const struct wf_library_v1 *wf_library_kernels_v1(void)
         .abi_version = WF_LIBRARY_ABI_VERSION,
         .kernel_size = sizeof(struct wf_lib_kernel),
         .name = "wf-host-gemm",
+        .version = "without OpenBLAS",
         .kernels = KERNELS,
         .kernel_count = sizeof KERNELS / sizeof *KERNELS,
     };
-    library.version = host_blas_version();
+    char message[256];
+    if (openblas_load(message, sizeof message)) {
+        library.version = openblas_version();
+    }
     return &library;
 }

@@ -54,7 +54,6 @@ struct host_blas;                                              /* panels; opaque
 struct host_blas *host_blas_create(const struct host_gemm *g); /* NULL: no memory */
 void host_blas_destroy(struct host_blas *b);
 void host_blas_run(struct host_blas *b, const struct host_gemm *g);
-const char *host_blas_version(void);
 bool host_blas_fits(const struct host_gemm *g); /* its dimensions are 32-bit */
 
 /* gemm_host_i8.c: plain C, i32 accumulation modulo 2^32. */

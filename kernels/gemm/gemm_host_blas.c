@@ -1,11 +1,11 @@
 /* GEMM through OpenBLAS: f64 by dgemm, everything else by sgemm on f32 panels. Operands
  * that are not f32 are converted panel by panel; sums are f32, and D is rounded once.
- * The only file of the library that includes cblas.h. */
+ */
 #include "kernels/gemm/gemm_host.h"
 
 #include "core/buf.h"
+#include "kernels/gemm/openblas.h"
 
-#include <cblas.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,11 +26,6 @@ static bool is_double(const struct host_gemm *g)
 static bool has_product(const struct host_gemm *g)
 {
     return g->alpha != 0.0 && g->k > 0;
-}
-
-const char *host_blas_version(void)
-{
-    return openblas_get_config();
 }
 
 bool host_blas_fits(const struct host_gemm *g)
@@ -91,14 +86,9 @@ void host_blas_destroy(struct host_blas *b)
 }
 
 /* A leading dimension that BLAS accepts for a matrix without columns. */
-static blasint leading(int64_t ld)
+static int leading(int64_t ld)
 {
-    return ld > 0 ? (blasint)ld : 1;
-}
-
-static enum CBLAS_TRANSPOSE turn(bool transposed)
-{
-    return transposed ? CblasTrans : CblasNoTrans;
+    return ld > 0 ? (int)ld : 1;
 }
 
 static void run_double(const struct host_gemm *g, int64_t batch)
@@ -108,13 +98,19 @@ static void run_double(const struct host_gemm *g, int64_t batch)
         memcpy(host_element(g, HOST_D, batch, i, 0),
                host_element(g, HOST_C, batch, i, 0), (size_t)g->n * sizeof(double));
     }
-    cblas_dgemm(CblasRowMajor, turn(g->trans_a), turn(g->trans_b), (blasint)g->m,
-                (blasint)g->n, has_product(g) ? (blasint)g->k : 0, g->alpha,
-                (double *)(void *)host_element(g, HOST_A, batch, 0, 0),
-                leading(g->matrix[HOST_A].ld),
-                (double *)(void *)host_element(g, HOST_B, batch, 0, 0),
-                leading(g->matrix[HOST_B].ld), g->beta, d,
-                leading(g->matrix[HOST_D].ld));
+    const struct openblas_gemm p = { .m = (int)g->m,
+                                     .n = (int)g->n,
+                                     .k = has_product(g) ? (int)g->k : 0,
+                                     .trans_a = g->trans_a,
+                                     .trans_b = g->trans_b,
+                                     .alpha = g->alpha,
+                                     .beta = g->beta,
+                                     .lda = leading(g->matrix[HOST_A].ld),
+                                     .ldb = leading(g->matrix[HOST_B].ld),
+                                     .ldd = leading(g->matrix[HOST_D].ld) };
+    openblas_dgemm(
+        &p, (double *)(void *)g->matrix[HOST_A].data + batch * g->matrix[HOST_A].stride,
+        (double *)(void *)g->matrix[HOST_B].data + batch * g->matrix[HOST_B].stride, d);
 }
 
 struct panel {
@@ -190,11 +186,19 @@ static void run_tile(struct host_blas *b,
         a = load(g, HOST_A, (int64_t[]){ t->batch, t->row }, t->rows, b->a);
     }
     load_c(g, t, &d);
-    cblas_sgemm(CblasRowMajor, turn(g->trans_a), turn(g->trans_b), (blasint)t->rows,
-                (blasint)t->cols, has_product(g) ? (blasint)g->k : 0, (float)g->alpha,
-                a.data, leading(a.ld > 0 ? a.ld : t->rows), b_panel->data,
-                leading(b_panel->ld > 0 ? b_panel->ld : t->cols), (float)g->beta,
-                d.data, leading(d.ld));
+    const struct openblas_gemm p = {
+        .m = (int)t->rows,
+        .n = (int)t->cols,
+        .k = has_product(g) ? (int)g->k : 0,
+        .trans_a = g->trans_a,
+        .trans_b = g->trans_b,
+        .alpha = g->alpha,
+        .beta = g->beta,
+        .lda = leading(a.ld > 0 ? a.ld : t->rows),
+        .ldb = leading(b_panel->ld > 0 ? b_panel->ld : t->cols),
+        .ldd = leading(d.ld),
+    };
+    openblas_sgemm(&p, a.data, b_panel->data, d.data);
     if (b->d != NULL) {
         store_d(g, t, &d);
     }
@@ -221,7 +225,7 @@ void host_blas_run(struct host_blas *b, const struct host_gemm *g)
     if (g->m == 0 || g->n == 0) {
         return;
     }
-    openblas_set_num_threads(g->threads);
+    openblas_threads(g->threads);
     for (int64_t batch = 0; batch < g->batch; batch++) {
         if (is_double(g)) {
             run_double(g, batch);

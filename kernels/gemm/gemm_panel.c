@@ -2,6 +2,8 @@
  * converted panel by panel: conversion costs a thousandth of the product. */
 #include "kernels/gemm/gemm_check.h"
 
+#include "kernels/gemm/openblas.h"
+
 static const char *element_address(const struct wf_reference *ref,
                                    enum gemm_tensor which,
                                    int64_t at)
@@ -85,6 +87,21 @@ static void load_b(struct gemm_work *w,
     }
 }
 
+void gemm_multiply(const struct gemm_product *p)
+{
+    const struct openblas_gemm g = { .m = (int)p->m,
+                                     .n = (int)p->n,
+                                     .k = (int)p->k,
+                                     .trans_a = p->trans_a,
+                                     .trans_b = p->trans_b,
+                                     .alpha = 1.0,
+                                     .beta = p->accumulate ? 1.0 : 0.0,
+                                     .lda = (int)(p->trans_a ? p->m : p->k),
+                                     .ldb = (int)p->ldb,
+                                     .ldd = (int)p->n };
+    openblas_dgemm(&g, p->a, p->b, p->c);
+}
+
 void gemm_panel_product(struct gemm_work *w,
                         const struct wf_reference *ref,
                         const struct gemm_rows *rows,
@@ -106,6 +123,6 @@ void gemm_panel_product(struct gemm_work *w,
                                         .ldb = g->trans_b ? depth : cols,
                                         .c = w->product,
                                         .accumulate = k > 0 };
-        gemm_blas_product(&p);
+        gemm_multiply(&p);
     }
 }

@@ -4,6 +4,7 @@
 #include "kernels/gemm/gemm_check.h"
 
 #include "core/buf.h"
+#include "kernels/gemm/openblas.h"
 #include "kernels/parallel.h"
 
 #include <math.h>
@@ -145,6 +146,11 @@ static enum wf_status create(const struct wf_case *c,
                              struct wf_error *err)
 {
     const struct gemm *g = state;
+    char message[256];
+    if (!openblas_load(message, sizeof message)) {
+        return wf_errorf(err, WF_EUNSUPPORTED, "the gemm reference needs OpenBLAS: %s",
+                         message);
+    }
     struct wf_reference *ref = wf_calloc(1, sizeof *ref);
     if (ref == NULL) {
         return wf_errorf(err, WF_ENOMEM, "no memory for a gemm reference");
@@ -182,7 +188,7 @@ static enum wf_status check(struct wf_reference *ref,
 {
     struct wf_check_report report;
     memset(&report, 0, sizeof report);
-    gemm_blas_threads(ref->options.threads);
+    openblas_threads(wf_thread_count(ref->options.threads));
     gemm_tolerance_text(ref, &report);
     const enum wf_status st = ref->sampled
                                   ? gemm_check_sampled(ref, outputs, &report, err)
