@@ -15,37 +15,35 @@
 #define MAX_KEYS (INT64_C(1) << 16)
 
 /* X(NAME, when it makes a difference, words) */
-#define MISTAKE_LIST(X)                                                                \
-    X(NONE, false, "")                                                                 \
-    X(TOP_LEFT, a->causal || windowed(a),                                              \
-      "the mask is anchored top-left instead of bottom-right (key j <= i, without "    \
-      "kv_len - q_len)")                                                               \
-    X(NO_CAUSAL, a->causal, "the causal mask is not applied")                          \
-    X(STRICT_CAUSAL, a->causal, "the causal mask hides the query's own position")      \
-    X(NO_WINDOW, windowed(a), "the window is not applied")                             \
-    X(WINDOW_LONG, a->window_left >= 0,                                                \
-      "the window has one key too many on its left: window_left = W means W + 1 keys") \
-    X(WINDOW_SHORT, a->window_left > 0, "the window has one key too few on its left")  \
-    X(LAST_KEY, true, "the last key is missing")                                       \
-    X(NO_SCALE, true, "the softmax scale is not applied (1 used)")                     \
-    X(DEFAULT_SCALE, true, "1/sqrt(head_dim) is used instead of the case's scale")     \
-    X(NO_Q_SCALE, true, "q_scale is not applied")                                      \
-    X(NO_K_SCALE, true, "k_scale is not applied")                                      \
-    X(NO_V_SCALE, true, "v_scale is not applied")                                      \
-    X(NO_CAP, a->soft_cap > 0, "the soft cap is not applied")                          \
-    X(KV_TWICE, true,                                                                  \
-      "K and V come out doubled: fp8 codes read in the OCP format "                    \
-      "instead of fnuz")                                                               \
-    X(KV_HALF, true,                                                                   \
-      "K and V come out halved: fp8 codes read in the fnuz format "                    \
-      "instead of OCP")                                                                \
-    X(HEAD_MODULO, a->group > 1 && a->kv_heads > 1,                                    \
-      "the kv head is h % kv_heads instead of h / group")                              \
-    X(HEAD_ZERO, a->kv_heads > 1, "kv head 0 is used for every query head")            \
-    X(IDENTITY_PAGES, a->layout == ATTENTION_PAGED,                                    \
-      "page ids are ignored: pages are taken in the order of the table")               \
-    X(OTHER_SEQUENCE, a->batch > 1, "keys and values of the next sequence are used")   \
+/* clang-format off */
+#define MISTAKE_LIST(X) \
+    X(NONE, false, "") \
+    X(TOP_LEFT, a->causal || windowed(a), \
+      "the mask is anchored top-left instead of bottom-right") \
+    X(NO_CAUSAL, a->causal, "the causal mask is not applied") \
+    X(STRICT_CAUSAL, a->causal, "the causal mask hides the query's own position") \
+    X(NO_WINDOW, windowed(a), "the window is not applied") \
+    X(WINDOW_LONG, a->window_left >= 0, \
+      "the window has one key too many (W means W + 1 keys)") \
+    X(WINDOW_SHORT, a->window_left > 0, \
+      "the window has one key too few (W means W + 1 keys)") \
+    X(LAST_KEY, true, "the last key is missing") \
+    X(NO_SCALE, true, "the softmax scale is not applied (1 used)") \
+    X(DEFAULT_SCALE, true, "1/sqrt(head_dim) is used instead of the case's scale") \
+    X(NO_Q_SCALE, true, "q_scale is not applied") \
+    X(NO_K_SCALE, true, "k_scale is not applied") \
+    X(NO_V_SCALE, true, "v_scale is not applied") \
+    X(NO_CAP, a->soft_cap > 0, "the soft cap is not applied") \
+    X(KV_TWICE, true, "K and V are doubled: fnuz codes read as OCP fp8?") \
+    X(KV_HALF, true, "K and V are halved: OCP codes read as fnuz fp8?") \
+    X(HEAD_MODULO, a->group > 1 && a->kv_heads > 1, \
+      "the kv head is h % kv_heads instead of h / group") \
+    X(HEAD_ZERO, a->kv_heads > 1, "kv head 0 is used for every query head") \
+    X(IDENTITY_PAGES, a->layout == ATTENTION_PAGED, \
+      "page ids are ignored: pages are taken in table order") \
+    X(OTHER_SEQUENCE, a->batch > 1, "keys and values of the next sequence are used") \
     X(UNIFORM, true, "O is the plain mean of V: all weights are equal")
+/* clang-format on */
 
 enum mistake {
 #define X(name, applies, words) MISTAKE_##name,
@@ -132,9 +130,7 @@ static void set_rule(struct rule *r, const struct attention *a, enum mistake m)
 
 struct line {
     struct attention_gather gather;
-    double *q, *k, *v; /* one row each */
-    double *o;
-    double lse;
+    double *q, *k, *v, *o; /* one row each */
 };
 
 static double score(const struct rule *r, const struct line *l)
@@ -180,7 +176,6 @@ static enum wf_status compute(struct line *l,
             l->o[d] = l->o[d] * old + w * l->v[d];
         }
     }
-    l->lse = max + log(sum);
     for (int64_t d = 0; d < dv && sum > 0; d++) {
         l->o[d] *= r->v_scale * r->kv_factor / sum;
     }
@@ -413,12 +408,14 @@ static void line_fini(struct line *l)
 }
 
 enum wf_status attention_diagnose(struct attention_reference *ref,
-                                  const struct attention_suspect *s,
+                                  const struct attention_suspect *suspect,
                                   char *text,
-                                  size_t n,
+                                  size_t text_bytes,
                                   struct wf_error *err)
 {
+    const struct attention_suspect *s = suspect;
     const struct attention *a = ref->a;
+    size_t n = text_bytes;
     struct rule r = { .head = s->head };
     struct line l = { .q = NULL };
     enum wf_status st = WF_OK;

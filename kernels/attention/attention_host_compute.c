@@ -150,8 +150,10 @@ INNER void columns(const struct host_scratch *s,
         const eight v0 = *(const eight *)v, v1 = *(const eight *)(v + 8);
 
         for (int l = 0; l < lines; l++) {
-            sum[l][0] += w[l * HOST_KEYS + j] * v0;
-            sum[l][1] += w[l * HOST_KEYS + j] * v1;
+            const float x = w[j + (int64_t)l * HOST_KEYS];
+
+            sum[l][0] += x * v0;
+            sum[l][1] += x * v1;
         }
     }
     for (int l = 0; l < lines; l++) {
@@ -175,50 +177,76 @@ INNER void values(const struct host_scratch *s,
 /* Lines one by one, or four at once: `lines` must be a constant for the compiler. */
 typedef void (*lines_fn)(const struct host_scratch *s, int64_t line, struct sight in);
 
-#define INNER_LOOPS(suffix, attribute)                                                 \
-    attribute static void scores_1##suffix(const struct host_scratch *s, int64_t line, \
-                                           struct sight in)                            \
-    {                                                                                  \
-        scores(s, line, 1, in);                                                        \
-    }                                                                                  \
-    attribute static void scores_4##suffix(const struct host_scratch *s, int64_t line, \
-                                           struct sight in)                            \
-    {                                                                                  \
-        scores(s, line, LINES_AT_ONCE, in);                                            \
-    }                                                                                  \
-    attribute static void values_1##suffix(const struct host_scratch *s, int64_t line, \
-                                           struct sight in)                            \
-    {                                                                                  \
-        values(s, line, 1, in);                                                        \
-    }                                                                                  \
-    attribute static void values_4##suffix(const struct host_scratch *s, int64_t line, \
-                                           struct sight in)                            \
-    {                                                                                  \
-        values(s, line, LINES_AT_ONCE, in);                                            \
-    }
-
 struct loops {
     lines_fn scores_1, scores_4, values_1, values_4;
 };
 
-INNER_LOOPS(_plain, )
-static const struct loops PLAIN = { scores_1_plain, scores_4_plain, values_1_plain,
-                                    values_4_plain };
+static void scores_1_plain(const struct host_scratch *s, int64_t line, struct sight in)
+{
+    scores(s, line, 1, in);
+}
+
+static void scores_4_plain(const struct host_scratch *s, int64_t line, struct sight in)
+{
+    scores(s, line, LINES_AT_ONCE, in);
+}
+
+static void values_1_plain(const struct host_scratch *s, int64_t line, struct sight in)
+{
+    values(s, line, 1, in);
+}
+
+static void values_4_plain(const struct host_scratch *s, int64_t line, struct sight in)
+{
+    values(s, line, LINES_AT_ONCE, in);
+}
+
+static const struct loops PLAIN_LOOPS = { scores_1_plain, scores_4_plain,
+                                          values_1_plain, values_4_plain };
 
 #if defined(__x86_64__)
-INNER_LOOPS(_avx2, __attribute__((target("avx2,fma"))))
-static const struct loops AVX2 = { scores_1_avx2, scores_4_avx2, values_1_avx2,
-                                   values_4_avx2 };
+#define AVX2 __attribute__((target("avx2,fma")))
+
+AVX2 static void scores_1_avx2(const struct host_scratch *s,
+                               int64_t line,
+                               struct sight in)
+{
+    scores(s, line, 1, in);
+}
+
+AVX2 static void scores_4_avx2(const struct host_scratch *s,
+                               int64_t line,
+                               struct sight in)
+{
+    scores(s, line, LINES_AT_ONCE, in);
+}
+
+AVX2 static void values_1_avx2(const struct host_scratch *s,
+                               int64_t line,
+                               struct sight in)
+{
+    values(s, line, 1, in);
+}
+
+AVX2 static void values_4_avx2(const struct host_scratch *s,
+                               int64_t line,
+                               struct sight in)
+{
+    values(s, line, LINES_AT_ONCE, in);
+}
+
+static const struct loops AVX2_LOOPS = { scores_1_avx2, scores_4_avx2, values_1_avx2,
+                                         values_4_avx2 };
 #endif
 
 static const struct loops *choose_loops(void)
 {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        return &AVX2;
+        return &AVX2_LOOPS;
     }
 #endif
-    return &PLAIN;
+    return &PLAIN_LOOPS;
 }
 
 /* --- one item --- */

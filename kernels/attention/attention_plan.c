@@ -32,10 +32,10 @@ static double pair_macs(const struct attention *a, int64_t b, int64_t rows)
     double load = LOAD_MACS * (double)(a->head_dim + a->head_dim_v);
     struct attention_span mid =
         attention_visible(a, a->q_len[b], a->kv_len[b], a->q_len[b] / 2);
-    double blocks = (double)((rows + rows_per_unit(a) - 1) / rows_per_unit(a));
+    int64_t blocks = (rows + rows_per_unit(a) - 1) / rows_per_unit(a);
 
     return per_pair * (double)(mid.hi - mid.lo) * (double)rows +
-           load * (double)a->kv_len[b] * blocks;
+           load * (double)a->kv_len[b] * (double)blocks;
 }
 
 static enum wf_status no_memory(struct wf_error *err)
@@ -233,13 +233,13 @@ static enum wf_status plan_sample(struct attention_plan *plan,
 
     set_rows(&s, a);
     st = order_pairs(a, &s.rng, &pairs, err);
-    if (st != WF_OK) {
+    if (st != WF_OK || !pairs.pair) {
         return st;
     }
     take = count_pairs(plan, a, &s, &pairs, &rows);
     plan->row_pool = wf_calloc(rows > 0 ? rows : 1, sizeof(*plan->row_pool));
     st = plan->row_pool ? reserve_units(plan, take, err) : no_memory(err);
-    for (size_t i = 0, row = 0; st == WF_OK && i < take; i++) {
+    for (size_t i = 0, row = 0; st == WF_OK && plan->row_pool && i < take; i++) {
         struct attention_unit u = { .sequence = pairs.pair[i] / a->kv_heads,
                                     .kv_head = pairs.pair[i] % a->kv_heads,
                                     .rows = plan->row_pool + row };

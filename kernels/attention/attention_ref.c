@@ -468,7 +468,7 @@ static enum wf_status create(const struct wf_case *c,
     own->seed_offset = options->seed_offset;
     st = attention_reference_from(state, &source, options,
                                   wf_case_seed(c) + options->seed_offset, &ref, err);
-    if (st != WF_OK) {
+    if (st != WF_OK || !ref) {
         free(own);
         return st;
     }

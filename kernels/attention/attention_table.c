@@ -215,7 +215,7 @@ static enum wf_status load_queries(struct attention *a,
             err, WF_EINVAL,
             "%s: qo_indptr has %lld entries; kv_indptr says %lld sequences, "
             "which needs %lld",
-            t->name, (long long)n, (long long)a->batch, (long long)(a->batch + 1));
+            t->name, (long long)n, (long long)a->batch, (long long)a->batch + 1);
     }
     st = check_indptr(t, "qo_indptr", a->qo_indptr, n, err);
     if (st == WF_OK && a->qo_indptr[a->batch] == 0) {
