@@ -62,7 +62,7 @@ enum wf_status wf_server_options(const struct wf_args *args,
         ret->ca_file = wf_args_string(args, "ca-file");
         ret->client_cert = wf_args_string(args, "client-cert");
         ret->client_key = wf_args_string(args, "client-key");
-        ret->retry_budget_ms = 15000;
+        ret->retry_budget_ms = 8000;
         ret->cancel = &wf_interrupted;
     }
     return status;

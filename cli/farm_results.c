@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "core/buf.h"
+#include "core/clock.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #define WAIT_MS 20000
+#define AWAY_NS 120000000000LL
 
 static enum wf_status add(struct wf_results *r,
                           const struct wf_json *v,
@@ -138,6 +140,26 @@ static enum wf_status poll_once(struct wf_api *api,
     return status;
 }
 
+/* Shows how far the run is; *ret_ended: nothing more will come. */
+static enum wf_status show_state(const struct wf_json *info,
+                                 struct wf_progress *progress,
+                                 bool *ret_ended,
+                                 struct wf_error *err)
+{
+    char note[160];
+    int64_t done = 0, tasks = 0;
+    const char *state = "";
+    (void)wf_json_opt_i64(info, "done", 0, INT64_MAX, &done, NULL);
+    (void)wf_json_opt_i64(info, "tasks", 0, INT64_MAX, &tasks, NULL);
+    enum wf_status status = wf_json_get_string(info, "state", &state, err);
+    *ret_ended = strcmp(state, "done") == 0 || strcmp(state, "cancelled") == 0;
+    progress_note(info, note, sizeof(note));
+    wf_progress_show(progress, (size_t)done, (size_t)tasks, note);
+    return status;
+}
+
+/* A coordinator may be restarted under a run, which goes on: only a long silence ends
+ * the waiting. */
 enum wf_status wf_farm_run_wait(struct wf_api *api,
                                 const char *run,
                                 struct wf_error *err)
@@ -145,21 +167,17 @@ enum wf_status wf_farm_run_wait(struct wf_api *api,
     struct wf_progress progress;
     bool ended = false;
     int64_t since = -1;
+    int64_t heard_ns = wf_monotonic_ns();
     enum wf_status status = WF_OK;
     wf_progress_start(&progress);
     while (status == WF_OK && !ended) {
-        char note[160];
-        int64_t done = 0, tasks = 0;
-        const char *state = "";
         struct wf_json *info = NULL;
         status = poll_once(api, run, &since, &info, err);
         if (status == WF_OK) {
-            (void)wf_json_opt_i64(info, "done", 0, INT64_MAX, &done, NULL);
-            (void)wf_json_opt_i64(info, "tasks", 0, INT64_MAX, &tasks, NULL);
-            status = wf_json_get_string(info, "state", &state, err);
-            ended = strcmp(state, "done") == 0 || strcmp(state, "cancelled") == 0;
-            progress_note(info, note, sizeof(note));
-            wf_progress_show(&progress, (size_t)done, (size_t)tasks, note);
+            heard_ns = wf_monotonic_ns();
+            status = show_state(info, &progress, &ended, err);
+        } else if (status == WF_ENETWORK && wf_monotonic_ns() - heard_ns < AWAY_NS) {
+            status = WF_OK;
         }
         wf_json_free(info);
         if (wf_interrupted) {

@@ -109,7 +109,12 @@ static enum wf_status choose(struct wf_kernel_set *set,
         }
     }
     enum wf_status status = WF_OK;
-    if (set->count == 0) {
+    if (total == 0) {
+        status =
+            wf_errorf(err, WF_ENOTFOUND,
+                      "there are no packs: set WAVEFARM_PACKS to their folder or name "
+                      "packs with --pack");
+    } else if (set->count == 0) {
         status =
             wf_errorf(err, WF_ENOTFOUND, "no kernel matches '%s'; there are:%.500s",
                       glob != NULL ? glob : "*", wf_buf_cstr(&known));

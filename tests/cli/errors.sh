@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# What is wrong on a command line or in a suite is named, and never runs.
+# shellcheck source=tests/support/shell.sh
+. "$(dirname "$0")/../support/shell.sh"
+PATH=$1:$PATH
+export WAVEFARM_CACHE=$WORK/cache
+unset WAVEFARM_SERVER WAVEFARM_TOKEN WAVEFARM_TOKEN_FILE
+
+# --- what to run ---
+expect 2 "missing argument; usage: wavefarm run SUITE" wavefarm run
+expect 2 'unknown suite "nope"; the suites are:' wavefarm run nope
+[[ $OUTPUT == *gemm-five* ]] || fail "the error does not say which suites there are"
+expect 2 "$WORK/none.json" wavefarm run "$WORK/none.json"
+expect 2 "no kernel matches 'nope'; there are:" wavefarm run gemm-five --kernels nope
+[[ $OUTPUT == *gemm_openblas* ]] || fail "the error does not say which kernels there are"
+expect 2 "nothing to run" wavefarm run gemm-five --cases nope
+expect 2 "nothing to run" wavefarm run gemm-five --kernels 'attention*'
+expect 2 "there is no runtime 'abacus'" wavefarm run gemm-five --device abacus
+expect 2 "host:99" wavefarm run gemm-five --device host:99
+expect 2 "--repetitions is 0; it takes 1 to" wavefarm run gemm-five --repetitions 0
+expect 2 "--threads is 5000" wavefarm run gemm-five --threads 5000
+expect 2 "--budget" wavefarm run gemm-five --budget 2
+expect 2 "unknown option --kernel;" wavefarm run gemm-five --kernel x
+expect 2 "$WORK/no-pack" wavefarm run gemm-five --pack "$WORK/no-pack"
+expect 2 "$WORK/none/f.jsonl" wavefarm run gemm-five --out "$WORK/none/f.jsonl"
+
+# --- suites: file, case and field are named ---
+suite() { # suite TEXT-OF-A-CASE
+    echo '{"schema": "wavefarm.suite/1", "name": "mine", "cases": ['"$1"']}' >"$WORK/mine.json"
+    wavefarm run "$WORK/mine.json"
+}
+expect 2 "mine.json" suite 'x'
+expect 2 '"gem"' suite '{"name": "a", "op": "gem", "M": 8, "N": 8, "K": 8}'
+[[ $OUTPUT == *mine.json*a* ]] || fail "file and case are not named: $OUTPUT"
+expect 2 "tans_b" suite '{"name": "a", "op": "gemm", "M": 8, "N": 8, "K": 8, "tans_b": "T"}'
+[[ $OUTPUT == *mine.json* && $OUTPUT == *trans_b* ]] ||
+    fail "file and nearest key are not named: $OUTPUT"
+expect 2 "K" suite '{"name": "a", "op": "gemm", "M": 8, "N": 8}'
+expect 2 "M" suite '{"name": "a", "op": "gemm", "M": -8, "N": 8, "K": 8}'
+expect 2 "mine.json" suite '{"name": "a", "name": "b", "op": "gemm", "M": 8, "N": 8, "K": 8}'
+expect 2 "mine.json" suite '{"name": "a", "op": "gemm", "M": 9007199254740993, "N": 8, "K": 8}'
+expect 2 "mine.json" suite '{"name": "a", "op": "gemm", "M": NaN, "N": 8, "K": 8}'
+
+# --- files of results ---
+expect 2 "$WORK/none.jsonl" wavefarm show "$WORK/none.jsonl"
+: >"$WORK/empty.jsonl"
+expect 2 "empty, not a results file" wavefarm show "$WORK/empty.jsonl"
+printf '{"schema":"wavefarm.results/1","expected":1}\n{"schema' >"$WORK/torn.jsonl"
+expect 2 "torn.jsonl:2: the last line is torn" wavefarm show "$WORK/torn.jsonl"
+echo '{"schema":"wavefarm.results/2"}' >"$WORK/new.jsonl"
+expect 2 "wanted 'wavefarm.results/1'" wavefarm show "$WORK/new.jsonl"
+
+# --- packs and datasets ---
+expect 2 "$WORK/none" wavefarm pack verify "$WORK/none"
+expect 2 "$WORK/none" wavefarm dataset show "$WORK/none"
+expect 2 "synthetic" wavefarm dataset make page-table --page-size 16
+expect 2 "page" wavefarm dataset make page-table --synthetic --page-size 0
+expect 2 "$WORK/none.csv" wavefarm dataset make page-table --trace "$WORK/none.csv"
+expect 2 "cannot list 'nothing'" wavefarm list nothing
+expect 2 "abacus" wavefarm devices --runtime abacus
+
+# --- the farm's address and token ---
+expect 2 "give --server URL or set WAVEFARM_SERVER" wavefarm status
+expect 2 "give --token-file FILE or set WAVEFARM_TOKEN" \
+    wavefarm status --server http://127.0.0.1:1
+expect 2 "$WORK/none" wavefarm status --server http://127.0.0.1:1 --token-file "$WORK/none"
+expect 2 "$WORK/empty.jsonl holds no token" \
+    wavefarm status --server http://127.0.0.1:1 --token-file "$WORK/empty.jsonl"
+echo "wf_r_x" >"$WORK/token"
+expect 3 "127.0.0.1:1" wavefarm status --server http://127.0.0.1:1 --token-file "$WORK/token"
+expect 2 "name 'a b'" wavefarm worker --name "a b" --device host \
+    --server http://127.0.0.1:1 --token-file "$WORK/token"
