@@ -192,6 +192,21 @@ static void integers_from_f64(enum wf_dtype t, const double *src, void *dst, siz
     }
 }
 
+/* Through f32 by rounding to odd (see dtype_fast.c), then to bf16 by nearest even. */
+static uint16_t bf16_by_odd(double v)
+{
+    const float near = (float)v;
+    const double back = (double)near;
+    uint32_t bits;
+    memcpy(&bits, &near, sizeof bits);
+    if (!(back == v) && !isnan(v)) {
+        bits -= fabs(back) > fabs(v);
+        bits |= 1;
+    }
+    const uint32_t nan = isnan(v) ? bits >> 16 | 0x40 : 0;
+    return (uint16_t)(nan != 0 ? nan : (bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
 static void half_from_f64(enum wf_dtype t, const double *src, uint16_t *dst, size_t n)
 {
     size_t i = 0;
@@ -199,7 +214,7 @@ static void half_from_f64(enum wf_dtype t, const double *src, uint16_t *dst, siz
         i = wf_fast_f64_to_f16(src, dst, n);
     }
     for (; i < n; i++) {
-        dst[i] = t == WF_F16 ? wf_f64_to_f16(src[i]) : wf_f64_to_bf16(src[i]);
+        dst[i] = t == WF_F16 ? wf_f64_to_f16(src[i]) : bf16_by_odd(src[i]);
     }
 }
 
@@ -285,10 +300,20 @@ static uint64_t poison_bits(enum wf_dtype t)
 void wf_poison(enum wf_dtype t, void *dst, size_t n)
 {
     const uint64_t bits = poison_bits(t);
-    const size_t bytes = wf_dtype_bytes(t);
-    unsigned char *p = dst;
-    for (size_t i = 0; i < n; i++) {
-        memcpy(p + i * bytes, &bits, bytes); /* little-endian: the low bytes */
+    if (wf_dtype_bytes(t) == 1) {
+        memset(dst, (int)bits, n);
+    } else if (wf_dtype_bytes(t) == 2) {
+        for (size_t i = 0; i < n; i++) {
+            ((uint16_t *)dst)[i] = (uint16_t)bits;
+        }
+    } else if (wf_dtype_bytes(t) == 4) {
+        for (size_t i = 0; i < n; i++) {
+            ((uint32_t *)dst)[i] = (uint32_t)bits;
+        }
+    } else {
+        for (size_t i = 0; i < n; i++) {
+            ((uint64_t *)dst)[i] = bits;
+        }
     }
 }
 

@@ -8,3 +8,5 @@ endforeach()
 wf_unit_test(NAME test_gemm_host
   SOURCES ${dir}/test_gemm_host.c ${dir}/gemm_fixture.c ${dir}/library_fixture.c
   LIBS wf_ops wf_host_gemm)
+wf_plain_test(NAME test_parallel_threads
+  SOURCES ${dir}/test_parallel_threads.c LIBS wf_ops)

@@ -19,6 +19,7 @@
       "'stride_d':800,'beta':1,'ldc':31,'stride_b':0}")                               \
     X("{'op':'gemm','M':20,'N':30,'K':40,'batch':3,'ldd':90,'stride_d':30}")          \
     X("{'op':'gemm','M':600,'N':9,'K':520,'inputs':'integers'}")                      \
+    X("{'op':'gemm','M':3,'N':20011,'K':5}")                                          \
     X("{'op':'gemm','M':1,'N':1,'K':1,'inputs':'ones'}")                              \
     X("{'op':'gemm','M':50,'N':50,'K':50,'inputs':'zeros'}")                          \
     X("{'op':'gemm','M':50,'N':50,'K':50,'inputs':'powers','a_type':'f32'}")          \

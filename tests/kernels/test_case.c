@@ -169,7 +169,7 @@ Test(inputs, distributions_keep_their_promises_in_every_type)
             double squares = 0;
             for (int i = 0; i < N; i++) {
                 cr_assert(isfinite(v[i]));
-                squares += v[i] * v[i] / N;
+                squares += v[i] * v[i];
                 cr_assert(s.kind != WF_INPUTS_ONES || v[i] == 1);
                 cr_assert(s.kind != WF_INPUTS_ZEROS || v[i] == 0);
                 cr_assert(s.kind != WF_INPUTS_INTEGERS || fabs(v[i]) <= 2);
@@ -179,7 +179,7 @@ Test(inputs, distributions_keep_their_promises_in_every_type)
             }
             if (type != WF_U8 && s.kind == WF_INPUTS_NORMAL) {
                 const double sigma = wf_dtype_is_float(type) ? 1 : max / 4;
-                cr_assert_float_eq(sqrt(squares), sigma, 0.03 * sigma, "%s",
+                cr_assert_float_eq(sqrt(squares / (double)N), sigma, 0.03 * sigma, "%s",
                                    wf_dtype_name(type));
             }
         }

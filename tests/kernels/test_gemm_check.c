@@ -484,3 +484,64 @@ Test(gemm_check, exact_sums_of_ones_are_k_whatever_the_rotation)
         gemm_fixture_free(&f);
     }
 }
+
+/* A grid limit that drops the last workgroups of a short, wide output. */
+Test(gemm_check, the_last_columns_of_a_wide_output_are_seen)
+{
+    struct gemm_fixture f;
+    struct wf_check_report r;
+    gemm_fixture_make(&f, "{'op':'gemm','M':4,'N':20011,'K':4,'inputs':'ones'}", 0);
+    for (int64_t row = 0; row < 4; row++) {
+        wf_poison(WF_F16, f.d + gemm_d_position(f.g, 0, row, 19011) * 2, 1000);
+    }
+    for (size_t m = 0; m < 2; m++) {
+        gemm_fixture_check(&f, METHODS[m], &r);
+        cr_assert_eq(r.answer, WF_ANSWER_UNWRITTEN);
+        cr_assert_eq(r.unwritten, 4000);
+        cr_assert_eq(r.check[0].elements, 4 * 20011);
+    }
+    gemm_fixture_free(&f);
+}
+
+static enum wf_status broken_read(void *ctx,
+                                  size_t tensor,
+                                  uint64_t offset_bytes,
+                                  uint64_t n_bytes,
+                                  void *dst,
+                                  struct wf_error *err)
+{
+    int *left = ctx;
+    (void)tensor;
+    (void)offset_bytes;
+    memset(dst, 0, n_bytes);
+    return (*left)-- > 0 ? WF_OK : wf_errorf(err, WF_EDEVICE, "the device is gone");
+}
+
+/* 600 rows are two panels: the second read fails. */
+Test(gemm_check, a_failing_read_is_an_error_and_no_verdict)
+{
+    struct wf_case *c = gemm_case("{'op':'gemm','M':600,'N':40,'K':8}");
+    for (int method = 0; method < 2; method++) {
+        for (int good = 0; good < 3; good++) {
+            int left = good;
+            const struct wf_output_source source = { broken_read, &left };
+            const struct wf_reference_options o = { .threads = 1,
+                                                    .budget_macs =
+                                                        method == 0 ? 0 : 1 };
+            struct wf_reference *ref = NULL;
+            struct wf_check_report r = { .answer = WF_ANSWER_COUNT };
+            struct wf_error err = { .status = WF_OK };
+            cr_assert_eq(wf_reference_create(c, &o, &ref, &err), WF_OK);
+            const enum wf_status st = wf_reference_check(c, ref, &source, &r, &err);
+            wf_reference_destroy(c, ref);
+            if (good == 2 && method == 0) {
+                cr_assert_eq(st, WF_OK);
+                continue;
+            }
+            cr_assert_eq(st, WF_EDEVICE);
+            cr_assert_eq(r.answer, WF_ANSWER_COUNT);
+            cr_assert_str_eq(err.text, "the device is gone");
+        }
+    }
+    wf_case_free(c);
+}
