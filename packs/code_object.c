@@ -118,7 +118,7 @@ static enum wf_status read_amdgpu(struct wf_code_object *c,
     c->kind = WF_CODE_AMDGPU;
     for (size_t i = 0; i < sizeof amdgpu_machs / sizeof amdgpu_machs[0]; i++) {
         if (amdgpu_machs[i].value == (e->flags & 0xff)) {
-            (void)strncpy(c->arch, amdgpu_machs[i].name, sizeof c->arch - 1);
+            (void)snprintf(c->arch, sizeof c->arch, "%s", amdgpu_machs[i].name);
         }
     }
     if (c->arch[0] == '\0') {
