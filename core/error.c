@@ -5,6 +5,8 @@
  * apart from the record, so a caller may pass err->text as an argument. */
 #include "core/error.h"
 
+#undef wf_errorf /* the macro for the static analyser; here is the function */
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

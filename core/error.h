@@ -58,4 +58,11 @@ enum wf_status wf_error_prefix(struct wf_error *err, const char *fmt, ...)
 
 const char *wf_status_name(enum wf_status status);
 
+#ifdef __clang_analyzer__
+/* Tells the static analyser what it cannot see from outside error.c: the status that
+ * goes in comes out, so an error path never looks like success. */
+#define wf_errorf(err, status, ...) \
+    ((void)(wf_errorf)((err), (status), __VA_ARGS__), (status))
+#endif
+
 #endif

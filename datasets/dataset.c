@@ -177,7 +177,7 @@ enum wf_status wf_dataset_parse(const void *bytes,
                                 struct wf_dataset **ret,
                                 struct wf_error *err)
 {
-    struct image im = { .bytes = bytes, .n = n };
+    struct image im = { .bytes = bytes, .n = n, .data = bytes };
     struct wf_dataset *ds = wf_calloc(1, sizeof *ds);
     if (!ds) {
         return wf_errorf(err, WF_ENOMEM, "%s: no memory", source);

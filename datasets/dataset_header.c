@@ -179,29 +179,28 @@ enum wf_status wf_dataset_entry_parse(const struct wf_json *v,
 
 static int by_offset(const void *a, const void *b)
 {
-    const struct wf_dataset_entry *x = *(const struct wf_dataset_entry *const *)a;
-    const struct wf_dataset_entry *y = *(const struct wf_dataset_entry *const *)b;
+    const struct wf_dataset_entry *x = a, *y = b;
     if (x->begin != y->begin) {
         return x->begin < y->begin ? -1 : 1;
     }
     return x->end < y->end ? -1 : x->end > y->end;
 }
 
-static enum wf_status walk_sorted(const struct wf_dataset_entry *const *sorted,
+static enum wf_status walk_sorted(const struct wf_dataset_entry *sorted,
                                   size_t n,
                                   uint64_t data_bytes,
                                   struct wf_error *err)
 {
     uint64_t at = 0;
     for (size_t i = 0; i < n; i++) {
-        if (sorted[i]->begin != at) {
+        if (sorted[i].begin != at) {
             return wf_errorf(
                 err, WF_EPARSE,
                 "tensor \"%.80s\" begins at %" PRIu64 ", %s (expected %" PRIu64 ")",
-                sorted[i]->tensor.name, sorted[i]->begin,
-                sorted[i]->begin < at ? "inside another tensor" : "after a hole", at);
+                sorted[i].tensor.name, sorted[i].begin,
+                sorted[i].begin < at ? "inside another tensor" : "after a hole", at);
         }
-        at = sorted[i]->end;
+        at = sorted[i].end;
     }
     if (at != data_bytes) {
         return wf_errorf(err, WF_EPARSE,
@@ -216,12 +215,12 @@ enum wf_status wf_dataset_entries_cover(const struct wf_dataset_entry *entries,
                                         uint64_t data_bytes,
                                         struct wf_error *err)
 {
-    const struct wf_dataset_entry **sorted = wf_calloc(n + 1, sizeof *sorted);
+    struct wf_dataset_entry *sorted = wf_calloc(n + 1, sizeof *sorted);
     if (!sorted) {
         return wf_errorf(err, WF_ENOMEM, "no memory for %zu tensors", n);
     }
     for (size_t i = 0; i < n; i++) {
-        sorted[i] = &entries[i];
+        sorted[i] = entries[i];
     }
     if (n > 1) {
         qsort(sorted, n, sizeof *sorted, by_offset);

@@ -97,7 +97,7 @@ static int64_t step_ns(const struct wf_page_table_spec *spec)
  * that each stays, one step a token. */
 static void resolve_time_scale(struct maker *m)
 {
-    if (m->spec.time_scale > 0) {
+    if (m->spec.time_scale > 0 || m->list.count == 0) {
         return;
     }
     double steps = 0;
@@ -113,7 +113,7 @@ static void resolve_time_scale(struct maker *m)
 
 static void resolve_num_pages(struct maker *m)
 {
-    if (m->spec.num_pages > 0) {
+    if (m->spec.num_pages > 0 || m->list.count == 0) {
         return;
     }
     int64_t sum = 0, most = 0;

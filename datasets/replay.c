@@ -19,7 +19,7 @@ struct wf_replay {
     const struct wf_request_list *list;
     struct wf_replay_options options;
     struct wf_page_pool *pool;
-    struct wf_replay_sequence *running;
+    struct wf_replay_sequence *running; /* [batch]; the rest only keep memory */
     size_t running_count;
     struct waiting *preempted; /* a stack: the oldest of them is on top */
     size_t preempted_count;
@@ -64,7 +64,7 @@ void wf_replay_destroy(struct wf_replay *r)
     if (!r) {
         return;
     }
-    for (size_t i = 0; r->running && i < r->running_count; i++) {
+    for (int64_t i = 0; r->running && i < r->options.batch; i++) {
         free(r->running[i].pages);
     }
     free(r->running);
@@ -85,14 +85,13 @@ static const struct wf_request *request_of(const struct wf_replay *r, size_t i)
 
 /* --- leaving --- */
 
-/* Tail first, so that a LIFO pool hands the head out again first. */
+/* Tail first, so that a LIFO pool hands the head out again first. The list's memory
+ * stays with the slot, for the next sequence. */
 static void drop_pages(struct wf_replay *r, struct wf_replay_sequence *s)
 {
     while (s->page_count > 0) {
         wf_page_pool_release(r->pool, s->pages[--s->page_count]);
     }
-    free(s->pages);
-    s->pages = NULL;
 }
 
 static void remove_finished(struct wf_replay *r)
@@ -101,7 +100,9 @@ static void remove_finished(struct wf_replay *r)
     for (size_t i = 0; i < r->running_count; i++) {
         struct wf_replay_sequence *s = &r->running[i];
         if (s->generated < request_of(r, s->request)->output_tokens) {
+            const struct wf_replay_sequence gone = r->running[kept];
             r->running[kept++] = *s;
+            *s = gone;
             continue;
         }
         drop_pages(r, s);
@@ -259,6 +260,8 @@ static enum wf_status admit(struct wf_replay *r,
         .kv_tokens = tokens,
         .cached_tokens = cached * r->options.page_size,
         .admitted_step = r->step,
+        .pages = s->pages,
+        .page_cap = s->page_cap,
     };
     enum wf_status st = fill_pages(r, s, cached, err);
     if (st != WF_OK) {
