@@ -14,7 +14,7 @@ struct wf_reference; /* opaque, defined by each op's reference */
 struct wf_op {
     const char *name;
     const char *summary; /* one line for `wavefarm list` */
-    /* NULL-terminated: members a case may have, beside op, seed, inputs, name. */
+    /* NULL-terminated: members a case may have, beside op, seed and inputs. */
     const char *const *keys;
 
     /* Reads and validates; *ret_state is the op's own struct, freed by free_state. */
