@@ -284,7 +284,7 @@ static enum wf_status parse_unary(struct parser *p, int *ret)
     p->depth--;
     st = st != WF_OK ? st : add_node(p, NODE_UNARY, at, ret);
     if (st == WF_OK) {
-        p->e->node[*ret].which = op;
+        p->e->node[*ret].which = (int)op;
         st = append(p, *ret, &last, operand);
     }
     return st;
@@ -299,7 +299,7 @@ static enum wf_status join(struct parser *p,
     int node = NONE, last = NONE;
     enum wf_status st = add_node(p, NODE_BINARY, at, &node);
     if (st == WF_OK) {
-        p->e->node[node].which = op;
+        p->e->node[node].which = (int)op;
         st = append(p, node, &last, *left);
     }
     st = st != WF_OK ? st : append(p, node, &last, right);
