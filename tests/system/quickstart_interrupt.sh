@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Ctrl-C at any moment of ./quickstart leaves no process and no folder behind; a killed
+# quickstart's farm is stopped by its guard.
+# shellcheck source=tests/support/shell.sh
+. "$(dirname "$0")/../support/shell.sh"
+bin=$1
+mark=WF_QUICKSTART_TEST=$WORK
+folder=$WORK/farm
+chmod 711 "$WORK"
+
+# Processes of the quickstart: by what they inherited, by where they are, by what they
+# were told (PostgreSQL's have other users and a changed environment).
+left() {
+    local p pid
+    for p in /proc/[0-9]*; do
+        pid=${p#/proc/}
+        [ "$pid" != "$$" ] && [ "$pid" != "$BASHPID" ] || continue
+        if grep -szqFx -- "$mark" "$p/environ" || [[ $(readlink "$p/cwd") == "$folder"* ]] ||
+            tr '\0' ' ' 2>/dev/null <"$p/cmdline" | grep -qF -- "$folder"; then
+            echo "$pid $(tr '\0' ' ' 2>/dev/null <"$p/cmdline")"
+        fi
+    done
+}
+nothing_left() { [ -z "$(left)" ]; }
+
+# A session of its own with signals as a terminal gives them.
+start() {
+    : >"$WORK/out"
+    env "$mark" --default-signal=INT,TERM,HUP setsid "$TESTS_ROOT/quickstart" --bin "$bin" \
+        --dir "$folder" "$@" >"$WORK/out" 2>&1 </dev/null &
+    pid=$!
+}
+
+# interrupt_when TEXT [SECONDS]: starts, waits for the text, presses Ctrl-C.
+interrupt_when() {
+    local code=0
+    start
+    until_true 60 says "$1"
+    sleep "${2:-0}"
+    kill -INT -- "-$pid"
+    wait "$pid" || code=$?
+    [ "$code" = 130 ] || fail "exit status $code after an interrupt at '$1': $(cat "$WORK/out")"
+    until_true 3 nothing_left
+    rm -rf "$folder"
+}
+says() { grep -qF -- "$1" "$WORK/out" || ! kill -0 "$pid" 2>/dev/null; }
+
+logs=("$WORK/out")
+interrupt_when "PostgreSQL and coordinator"
+for moment in 0.2 0.6 1.2; do
+    interrupt_when "PostgreSQL and coordinator" "$moment"
+done
+interrupt_when "3 runners"
+interrupt_when "3 runners" 0.3
+interrupt_when "runs on 3 runners" 0.5
+interrupt_when "runs on 3 runners" 3
+
+# Killed outright: nobody can clean up but the guard.
+start
+until_true 60 says "runs on 3 runners"
+kill -KILL "$pid"
+wait "$pid" 2>/dev/null
+until_true 30 nothing_left
+exit 0
