@@ -16,31 +16,36 @@
 #include <stdint.h>
 
 struct wf_measure_options {
-    bool measure;          /* false: answer only */
-    bool cold;             /* default hot */
-    double ci_target;      /* relative half-width of the median's interval, 0: 0.01 */
-    int64_t budget_ns;     /* of device time for samples, 0: 2 s */
-    int min_samples;       /* 0: 10 */
-    int max_samples;       /* 0: 1000 */
-    int64_t batch_min_ns;  /* launches are batched until a batch lasts this, 0: 50 us on
-                              a GPU */
+    bool measure;         /* false: answer only */
+    bool cold;            /* default hot */
+    double ci_target;     /* relative half-width of the median's interval, 0: 0.01 */
+    int64_t budget_ns;    /* of device time for samples, 0: 2 s */
+    int min_samples;      /* 0: 10 */
+    int max_samples;      /* 0: 1000 */
+    int64_t batch_min_ns; /* launches are batched until a batch lasts this, 0: 50 us on
+                             a GPU */
 };
 
 struct wf_execute_request {
-    const char *task_id;      /* copied into the result; may be "" */
-    const char *case_json;    /* canonical or not; the judge parses it */
-    const char *case_name;    /* as the suite calls it, for people; may be "" */
+    const char *task_id;   /* copied into the result; may be "" */
+    const char *case_json; /* canonical or not; the judge parses it */
+    const char *case_name; /* as the suite calls it, for people; may be "" */
+    const char *case_id;   /* when the sender knows it: another one that the judge
+                              works out is an error; NULL or "": not known */
     const char *pack_folder;
-    const char *pack_id;      /* expected */
+    const char *pack_id;         /* expected */
     const char *provenance_file; /* or NULL */
     const char *kernel;
     const struct wf_device *device;
     const char *dataset_folder;
-    uint64_t seed_offset;     /* the run's */
+    uint64_t seed_offset; /* the run's */
     int repetition;
     int attempt;
-    int64_t deadline_ns;      /* whole task, 0: 10 min; the judge's own are shorter */
-    int threads;              /* for the reference, 0: all */
+    int64_t deadline_ns; /* whole task, 0: 10 min; the judge keeps it itself and is
+                            killed only a grace period later */
+    int64_t kernel_deadline_ns; /* one checked launch or one group of timed batches, 0:
+                                   60 s; never more than deadline_ns */
+    int threads;                /* for the reference, 0: all */
     double reference_budget_macs; /* 0: the op's default */
     struct wf_measure_options measure;
     const volatile int *cancel; /* non-zero: kill and answer CANCELLED; may be NULL */

@@ -1,0 +1,163 @@
+/* The judge: makes inputs, drives the subject, compares, measures. Private to the
+ * program wavefarm-judge (judge_*.c).
+ *
+ * Functions return WF_OK to go on. A verdict that ends the task sets `done`. An error
+ * return ends the task too: judge_conclude turns it into an answer when it came from
+ * the subject while other people's code was in it, else it is the runner's own failure.
+ */
+#ifndef WF_RUNNER_JUDGE_H
+#define WF_RUNNER_JUDGE_H
+
+#include "kernels/op.h"
+#include "packs/plan.h"
+#include "runner/digest.h"
+#include "runner/result.h"
+#include "runner/subject_client.h"
+
+#define JUDGE_GUARD_BYTES 4096u
+#define JUDGE_GUARD_BYTE  0xa5
+#define JUDGE_NO_OBJECT   UINT32_MAX
+#define SECOND_NS         ((int64_t)1000000000)
+
+/* Names that expressions may use about the device; `occupancy` is found when first
+ * asked for. */
+struct judge_device_scope {
+    struct judge *judge;
+    bool has_occupancy, asking_occupancy;
+    int64_t occupancy;
+    char arch[64]; /* without features */
+};
+
+struct judge {
+    const struct wf_execute_request *request;
+    struct result *result;
+    const char *subject_program;
+    int64_t deadline_ns; /* of wf_monotonic_ns */
+    bool done;           /* the verdict is known */
+    bool subject_failed; /* the last error came from the subject */
+    bool kernel_in;      /* other people's code has been loaded into the subject */
+    void (*say)(const char *line); /* progress for the caller */
+
+    struct wf_dataset_store *datasets;
+    struct wf_case *c;
+    struct wf_pack *pack;
+    const struct wf_pack_kernel *kernel;
+    struct judge_device_scope device;
+    struct wf_scope device_scope, case_scope;
+    struct wf_plan_tensor *tensor; /* of the case, in its order */
+    size_t tensor_count;
+    struct wf_plan *plan;
+    uint64_t library_workspace_bytes;
+
+    struct subject_client *subject;
+    bool device_open;
+    bool code_loaded;
+    size_t sets;            /* of buffers; 1 unless cold */
+    uint64_t *input_digest; /* of each tensor as it was written */
+    bool inputs_written;
+    uint64_t index_digest;  /* of all index tensors: library kernels prepare again when
+                               it changes */
+    uint64_t output_digest; /* of the first checked launch */
+    struct wf_reference *reference;
+    unsigned workspace_poison; /* byte */
+};
+
+/* judge_subject.c */
+enum wf_status judge_call(struct judge *j,
+                          enum wf_sp_command command,
+                          const void *payload,
+                          size_t n,
+                          int64_t limit_ns,
+                          struct wf_buf *reply,
+                          struct wf_error *err);
+enum wf_status judge_get(struct judge *j,
+                         enum wf_sp_command command,
+                         const void *payload,
+                         size_t n,
+                         int64_t limit_ns,
+                         void *ret,
+                         size_t ret_bytes,
+                         struct wf_error *err);
+/* Starts the subject and opens the device; nothing to do when it is open. */
+enum wf_status judge_open_device(struct judge *j, struct wf_error *err);
+/* Loads the kernel's code objects or its library; nothing to do when loaded. */
+enum wf_status judge_load_code(struct judge *j, struct wf_error *err);
+/* The answer that an error from the subject stands for; false: it is the runner's own
+ * failure. */
+bool judge_conclude(struct judge *j, const struct wf_error *err);
+
+/* judge_setup.c: case, pack, plan. */
+enum wf_status judge_setup(struct judge *j, struct wf_error *err);
+void judge_teardown(struct judge *j);
+/* judge_scope.c */
+void judge_scope_init(struct judge *j);
+
+/* judge_objects.c: device buffers, programs. Object numbers of set s. */
+uint32_t judge_tensor_object(const struct judge *j, size_t set, size_t tensor);
+uint32_t judge_buffer_object(const struct judge *j, size_t set, size_t buffer);
+uint32_t judge_pristine_object(const struct judge *j, size_t tensor);
+bool judge_has_inout(const struct judge *j); /* a tensor that is read and written */
+enum wf_status judge_allocate(struct judge *j, size_t sets, struct wf_error *err);
+enum wf_status judge_set_programs(struct judge *j, struct wf_error *err);
+enum wf_status judge_set_reset(struct judge *j, struct wf_error *err);
+uint64_t judge_set_bytes(const struct judge *j); /* of one set of tensors */
+
+/* judge_library.c */
+enum wf_status judge_library_query(struct judge *j, struct wf_error *err);
+enum wf_status judge_library_prepare(struct judge *j, struct wf_error *err);
+
+/* judge_inputs.c */
+enum wf_status judge_write_inputs(struct judge *j,
+                                  uint64_t seed_offset,
+                                  struct wf_error *err);
+/* Chunks of an object through the window, with what the caller does to each. */
+typedef enum wf_status (*judge_chunk_fn)(void *ctx,
+                                         uint64_t offset,
+                                         unsigned char *bytes,
+                                         uint64_t n,
+                                         struct wf_error *err);
+enum wf_status judge_read_object(struct judge *j,
+                                 uint32_t object,
+                                 uint64_t bytes,
+                                 uint64_t chunk_unit,
+                                 judge_chunk_fn take,
+                                 void *ctx,
+                                 struct wf_error *err);
+
+/* judge_verify.c */
+enum wf_status judge_make_reference(struct judge *j,
+                                    uint64_t seed_offset,
+                                    struct wf_error *err);
+/* Guard zones, inputs, padding, then the reference, for one set. `what` says which
+ * launches wrote it. Sets the answer and `done` when something is wrong. */
+enum wf_status judge_verify(struct judge *j,
+                            size_t set,
+                            const char *what,
+                            struct wf_error *err);
+/* Takes over what a check found; `what` says whose outputs they are. */
+void judge_take_report(struct judge *j,
+                       const struct wf_check_report *report,
+                       const char *what);
+enum wf_status judge_output_digest(struct judge *j,
+                                   size_t set,
+                                   uint64_t *ret,
+                                   struct wf_error *err);
+
+/* judge_flow.c */
+enum wf_status judge_run(struct judge *j, struct wf_error *err);
+enum wf_status judge_launch(struct judge *j,
+                            struct wf_sp_ran *ret,
+                            struct wf_error *err);
+/* Seed offset of the inputs of the timed launches. */
+uint64_t judge_timed_offset(const struct judge *j);
+
+/* judge_measure.c */
+enum wf_status judge_measure(struct judge *j,
+                             double estimate_ns,
+                             size_t *ret_last_set,
+                             struct wf_error *err);
+
+/* judge_process.c: the whole task of a process kernel. */
+enum wf_status judge_run_process(struct judge *j, struct wf_error *err);
+
+#endif

@@ -1,0 +1,228 @@
+/* The order of a task: setup, checked launches, timed launches on other inputs, judge
+ * again.
+ *
+ * The second checked launch finds other poison in the workspaces; equal outputs show
+ * that nothing depends on what they held, and that the kernel is deterministic. The
+ * timed launches get inputs of their own, so that a replayed answer is a wrong one. */
+#include "runner/judge.h"
+
+#include "core/clock.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define POISON_FIRST    0xffu
+#define POISON_SECOND   0x7fu
+#define TIMED_SEED_STEP 0x7f4a7c159e3779b9u
+
+uint64_t judge_timed_offset(const struct judge *j)
+{
+    return j->request->seed_offset + TIMED_SEED_STEP;
+}
+
+enum wf_status judge_launch(struct judge *j,
+                            struct wf_sp_ran *ret,
+                            struct wf_error *err)
+{
+    struct wf_sp_run run = { 0, 1 };
+    return judge_get(j, WF_SP_RUN, &run, sizeof(run), j->request->kernel_deadline_ns,
+                     ret, sizeof(*ret), err);
+}
+
+/* Code, buffers, inputs and programs of the first set. */
+static enum wf_status prepare(struct judge *j, struct wf_error *err)
+{
+    int64_t start_ns = wf_monotonic_ns();
+    j->say("stage prepare");
+    j->workspace_poison = POISON_FIRST;
+    enum wf_status st = judge_load_code(j, err);
+    if (st == WF_OK && j->kernel->kind == WF_KERNEL_LIBRARY) {
+        st = judge_library_query(j, err);
+    }
+    if (st == WF_OK) {
+        st = judge_allocate(j, 1, err);
+    }
+    if (st == WF_OK) {
+        st = judge_write_inputs(j, j->request->seed_offset, err);
+    }
+    if (st == WF_OK && j->kernel->kind == WF_KERNEL_CODE_OBJECT) {
+        st = judge_set_programs(j, err);
+    }
+    if (st == WF_OK) {
+        st = judge_set_reset(j, err);
+    }
+    j->result->phases.prepare += wf_monotonic_ns() - start_ns;
+    return st;
+}
+
+static enum wf_status launch_digest(struct judge *j,
+                                    unsigned poison,
+                                    uint64_t *ret,
+                                    struct wf_error *err)
+{
+    struct wf_sp_ran ran;
+    j->workspace_poison = poison;
+    enum wf_status st = judge_set_reset(j, err);
+    if (st == WF_OK) {
+        st = judge_launch(j, &ran, err);
+    }
+    return st == WF_OK ? judge_output_digest(j, 0, ret, err) : st;
+}
+
+/* Launches again and compares bit by bit. */
+static enum wf_status check_deterministic(struct judge *j, struct wf_error *err)
+{
+    uint64_t second = 0;
+    uint64_t third = 0;
+    j->say("stage determinism");
+    enum wf_status st = launch_digest(j, POISON_SECOND, &second, err);
+    if (st != WF_OK) {
+        return st;
+    }
+    bool equal = second == j->output_digest;
+    st = wf_json_set_bool(j->result->details, "bitwise_repeatable", equal, err);
+    if (st != WF_OK || equal || !j->kernel->deterministic) {
+        return st;
+    }
+    st = launch_digest(j, POISON_SECOND, &third, err);
+    if (st == WF_OK && third == second) {
+        result_answer(j->result, WF_ANSWER_UNINITIALISED_READ,
+                      "outputs depend on what workspaces held before the launch");
+    } else if (st == WF_OK) {
+        result_answer(j->result, WF_ANSWER_NONDETERMINISTIC,
+                      "equal inputs gave different bits, and the kernel is declared "
+                      "deterministic");
+    }
+    j->done = true;
+    return st;
+}
+
+static enum wf_status checked_launches(struct judge *j,
+                                       struct wf_sp_ran *ret_ran,
+                                       struct wf_error *err)
+{
+    char digest[32];
+    j->say("stage launch");
+    enum wf_status st = judge_launch(j, ret_ran, err);
+    if (st == WF_OK) {
+        st = judge_make_reference(j, j->request->seed_offset, err);
+    }
+    if (st == WF_OK) {
+        st = judge_verify(j, 0, "checked launch", err);
+    }
+    if (st != WF_OK || j->done) {
+        return st;
+    }
+    st = judge_output_digest(j, 0, &j->output_digest, err);
+    (void)snprintf(digest, sizeof(digest), "%016" PRIx64, j->output_digest);
+    st = st == WF_OK
+             ? wf_json_set_string(j->result->details, "output_digest", digest, err)
+             : st;
+    return st == WF_OK ? check_deterministic(j, err) : st;
+}
+
+/* A failure after the timed launches whose outputs are those of the earlier inputs. */
+static enum wf_status check_replay(struct judge *j, size_t set, struct wf_error *err)
+{
+    uint64_t digest = 0;
+    enum wf_status st = judge_output_digest(j, set, &digest, err);
+    if (st == WF_OK && digest == j->output_digest) {
+        result_answer(j->result, WF_ANSWER_CHEAT_SUSPECTED,
+                      "the timed launches returned the outputs of earlier inputs");
+    }
+    return st;
+}
+
+/* Two launches on the timed inputs in a cold run go through different sets. */
+static enum wf_status check_other_set(struct judge *j, size_t set, struct wf_error *err)
+{
+    uint64_t one = 0;
+    uint64_t other = 0;
+    size_t before = (set + j->sets - 1) % j->sets;
+    if (j->sets < 2 || !j->kernel->deterministic ||
+        j->result->timing.launches_per_sample < 2) {
+        return WF_OK;
+    }
+    enum wf_status st = judge_output_digest(j, set, &one, err);
+    st = st == WF_OK ? judge_output_digest(j, before, &other, err) : st;
+    if (st == WF_OK && one != other) {
+        result_answer(
+            j->result, WF_ANSWER_MISMATCH,
+            "timed launches: two copies of equal inputs gave different outputs");
+        j->done = true;
+    }
+    return st;
+}
+
+static enum wf_status timed_launches(struct judge *j,
+                                     const struct wf_sp_ran *ran,
+                                     struct wf_error *err)
+{
+    size_t last_set = 0;
+    int64_t start_ns = wf_monotonic_ns();
+    double estimate_ns = ran->event_ms * 1e6;
+    enum wf_status st = judge_measure(j, estimate_ns, &last_set, err);
+    j->result->phases.measure += wf_monotonic_ns() - start_ns;
+    if (st == WF_OK) {
+        st = judge_make_reference(j, judge_timed_offset(j), err);
+    }
+    if (st == WF_OK) {
+        st = judge_verify(j, last_set, "timed launches", err);
+    }
+    if (st == WF_OK && j->done) {
+        st = check_replay(j, last_set, err);
+    }
+    return st == WF_OK && !j->done ? check_other_set(j, last_set, err) : st;
+}
+
+static void note_memory(struct judge *j)
+{
+    j->result->judge_peak_bytes = process_peak_bytes(getpid());
+    if (j->subject) {
+        uint64_t peak = subject_client_peak_bytes(j->subject);
+        j->result->subject_peak_bytes = peak;
+    }
+}
+
+static enum wf_status run_on_device(struct judge *j, struct wf_error *err)
+{
+    struct wf_sp_ran ran = { 0, 0 };
+    enum wf_status st = prepare(j, err);
+    if (st == WF_OK) {
+        st = checked_launches(j, &ran, err);
+    }
+    if (st == WF_OK && !j->done) {
+        if (j->request->device->times_modelled) {
+            result_time(j->result, WF_TIME_MODELLED,
+                        "times of this runtime are a model's");
+            st = wf_json_set_f64(j->result->details, "modelled_ns", ran.event_ms * 1e6,
+                                 err);
+        } else if (j->request->measure.measure) {
+            st = timed_launches(j, &ran, err);
+        }
+    }
+    note_memory(j);
+    return st;
+}
+
+enum wf_status judge_run(struct judge *j, struct wf_error *err)
+{
+    int64_t start_ns = wf_monotonic_ns();
+    enum wf_status st = judge_setup(j, err);
+    if (st == WF_OK && !j->done) {
+        st = j->kernel->kind == WF_KERNEL_PROCESS ? judge_run_process(j, err)
+                                                  : run_on_device(j, err);
+    }
+    if (st != WF_OK && judge_conclude(j, err)) {
+        st = WF_OK;
+        note_memory(j);
+    }
+    /* A time stands only beside a right answer. */
+    if (j->result->answer != WF_ANSWER_PASS &&
+        j->result->time != WF_TIME_NOT_MEASURED) {
+        result_time(j->result, WF_TIME_NOT_MEASURED, "the answer is not PASS");
+    }
+    j->result->phases.total = wf_monotonic_ns() - start_ns;
+    return st;
+}

@@ -1,0 +1,158 @@
+/* The program wavefarm-judge: reads a request on descriptor 3, writes lines on
+ * descriptor 4: "stage NAME" and "subject PID" while it works, then one of "result
+ * JSON" and "error JSON". It dies with its parent; its subject dies with it. */
+#include "runner/judge.h"
+
+#include "core/clock.h"
+#include "core/file.h"
+#include "runner/paths.h"
+#include "runner/request.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define REQUEST_FD        3
+#define RESULT_FD         4
+#define MAX_REQUEST_BYTES (64u << 20)
+
+static enum wf_status read_request(struct wf_buf *out,
+                                   struct wf_json **ret,
+                                   struct wf_error *err)
+{
+    char bytes[16384];
+    for (;;) {
+        ssize_t n = read(REQUEST_FD, bytes, sizeof(bytes));
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n < 0) {
+            return wf_error_errno(err, errno, "request");
+        }
+        if (n == 0) {
+            break;
+        }
+        enum wf_status st = wf_buf_add(out, bytes, (size_t)n, err);
+        if (st != WF_OK) {
+            return st;
+        }
+        if (out->len > MAX_REQUEST_BYTES) {
+            return wf_errorf(err, WF_EINVAL, "request is larger than %u bytes",
+                             MAX_REQUEST_BYTES);
+        }
+    }
+    return wf_json_parse(out->data ? out->data : "", out->len, "request", ret, err);
+}
+
+static void say(const char *line)
+{
+    char text[160];
+    int n = snprintf(text, sizeof(text), "%s\n", line);
+    if (n > 0 && (size_t)n < sizeof(text)) {
+        (void)wf_write_all(RESULT_FD, text, (size_t)n, "progress", NULL);
+    }
+}
+
+static enum wf_status send_line(const char *kind,
+                                const struct wf_json *json,
+                                struct wf_error *err)
+{
+    struct wf_buf line = WF_BUF_INIT;
+    enum wf_status st = wf_buf_puts(&line, kind, err);
+    st = st == WF_OK ? wf_buf_puts(&line, " ", err) : st;
+    st = st == WF_OK ? wf_json_write(json, &line, err) : st;
+    st = st == WF_OK ? wf_buf_puts(&line, "\n", err) : st;
+    st = st == WF_OK ? wf_write_all(RESULT_FD, line.data, line.len, "result", err) : st;
+    wf_buf_free(&line);
+    return st;
+}
+
+static void send_error(const struct wf_error *why)
+{
+    struct wf_json *obj = wf_json_object();
+    struct wf_error err = { 0 };
+    enum wf_status st = wf_json_set_i64(obj, "status", why->status, &err);
+    st = st == WF_OK ? wf_json_set_i64(obj, "native", why->native, &err) : st;
+    st = st == WF_OK ? wf_json_set_string(obj, "domain", why->domain, &err) : st;
+    st = st == WF_OK ? wf_json_set_string(obj, "text", why->text, &err) : st;
+    st = st == WF_OK ? send_line("error", obj, &err) : st;
+    if (st != WF_OK) {
+        (void)fprintf(stderr, "wavefarm-judge: %s (%s)\n", why->text, err.text);
+    }
+    wf_json_free(obj);
+}
+
+/* Runs the task and sends its result. */
+static enum wf_status run(const struct wf_execute_request *request,
+                          struct wf_error *err)
+{
+    struct result result;
+    struct judge judge;
+    struct wf_json *json = NULL;
+    char *subject = NULL;
+    memset(&judge, 0, sizeof(judge));
+    enum wf_status st = result_init(&result, request, err);
+    if (st == WF_OK) {
+        st = runner_program("wavefarm-subject", &subject, err);
+    }
+    if (st == WF_OK) {
+        judge.request = request;
+        judge.result = &result;
+        judge.subject_program = subject;
+        judge.deadline_ns = wf_monotonic_ns() + request->deadline_ns;
+        judge.say = say;
+        st = judge_run(&judge, err);
+    }
+    if (st == WF_OK) {
+        st = result_to_json(&result, &json, err);
+    }
+    judge_teardown(&judge);
+    if (st == WF_OK) {
+        st = send_line("result", json, err);
+    }
+    wf_json_free(json);
+    result_fini(&result);
+    free(subject);
+    return st;
+}
+
+static void become_judge(void)
+{
+    struct rlimit none = { 0, 0 };
+    struct sigaction ignore = { .sa_handler = SIG_IGN };
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)setrlimit(RLIMIT_CORE, &none);
+    (void)sigaction(SIGPIPE, &ignore, NULL);
+    /* Neither the subject nor an adapter may hold the way back to the caller. */
+    (void)fcntl(REQUEST_FD, F_SETFD, FD_CLOEXEC);
+    (void)fcntl(RESULT_FD, F_SETFD, FD_CLOEXEC);
+}
+
+int main(void)
+{
+    struct wf_buf text = WF_BUF_INIT;
+    struct wf_json *json = NULL;
+    struct wf_execute_request request = { 0 };
+    struct wf_device device = { 0 };
+    struct wf_error err = { 0 };
+    become_judge();
+    enum wf_status st = read_request(&text, &json, &err);
+    wf_buf_free(&text);
+    if (st == WF_OK) {
+        st = request_from_json(json, &request, &device, &err);
+    }
+    if (st == WF_OK) {
+        st = run(&request, &err);
+    }
+    if (st != WF_OK) {
+        send_error(&err);
+    }
+    wf_json_free(json);
+    return st == WF_OK ? 0 : 1;
+}

@@ -1,0 +1,378 @@
+/* What a launch left behind, in the order of how bad it is: guard zones, inputs,
+ * padding between rows, then the outputs against the reference.
+ *
+ * All of it is read back from the device; nothing that the subject says counts. */
+#include "runner/judge.h"
+
+#include "core/clock.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define READ_NS (60 * SECOND_NS)
+
+/* --- guard zones --- */
+
+/* First and last byte, from the zone's start, that is not the guard's. */
+static bool zone_damage(const unsigned char *zone, size_t *ret_first, size_t *ret_count)
+{
+    *ret_count = 0;
+    for (size_t i = 0; i < JUDGE_GUARD_BYTES; i++) {
+        if (zone[i] != JUDGE_GUARD_BYTE) {
+            *ret_first = *ret_count ? *ret_first : i;
+            ++*ret_count;
+        }
+    }
+    return *ret_count > 0;
+}
+
+static enum wf_status check_zone(struct judge *j,
+                                 uint32_t object,
+                                 const char *name,
+                                 uint64_t bytes,
+                                 bool before,
+                                 struct wf_error *err)
+{
+    size_t first = 0;
+    size_t count = 0;
+    int64_t offset = before ? -(int64_t)JUDGE_GUARD_BYTES : (int64_t)bytes;
+    struct wf_sp_transfer t = { object, 0, offset, JUDGE_GUARD_BYTES };
+    enum wf_status st = judge_call(j, WF_SP_READ, &t, sizeof(t), READ_NS, NULL, err);
+    if (st == WF_OK && zone_damage(subject_client_window(j->subject), &first, &count)) {
+        if (before) {
+            result_answer(j->result, WF_ANSWER_OUT_OF_BOUNDS,
+                          "%zu bytes before %s were written, from %zu bytes before its "
+                          "start",
+                          count, name, (size_t)JUDGE_GUARD_BYTES - first);
+        } else {
+            result_answer(j->result, WF_ANSWER_OUT_OF_BOUNDS,
+                          "%zu bytes behind %s (%" PRIu64
+                          " bytes) were written, from %zu "
+                          "bytes behind its end",
+                          count, name, bytes, first);
+        }
+    }
+    return st;
+}
+
+static enum wf_status check_object(struct judge *j,
+                                   uint32_t object,
+                                   const char *name,
+                                   uint64_t bytes,
+                                   struct wf_error *err)
+{
+    if (object == JUDGE_NO_OBJECT) {
+        return WF_OK;
+    }
+    enum wf_status st = check_zone(j, object, name, bytes, true, err);
+    return st == WF_OK ? check_zone(j, object, name, bytes, false, err) : st;
+}
+
+static enum wf_status check_guards(struct judge *j, struct wf_error *err)
+{
+    enum wf_status st = WF_OK;
+    for (size_t s = 0; st == WF_OK && s < j->sets; s++) {
+        for (size_t i = 0; st == WF_OK && i < j->tensor_count; i++) {
+            st = check_object(j, judge_tensor_object(j, s, i), j->tensor[i].name,
+                              j->tensor[i].bytes, err);
+        }
+    }
+    for (size_t i = 0; st == WF_OK && i < j->plan->buffer_count; i++) {
+        const struct wf_plan_buffer *b = &j->plan->buffer[i];
+        size_t copies = b->kind == WF_BUFFER_DERIVED ? j->sets : 1;
+        for (size_t s = 0; st == WF_OK && s < copies; s++) {
+            st = check_object(j, judge_buffer_object(j, s, i), b->name, b->bytes, err);
+        }
+    }
+    if (st == WF_OK) {
+        st = check_object(j, judge_buffer_object(j, 0, j->plan->buffer_count),
+                          "the library's workspace", j->library_workspace_bytes, err);
+    }
+    return st;
+}
+
+/* --- inputs --- */
+
+static enum wf_status take_digest(void *ctx,
+                                  uint64_t offset,
+                                  unsigned char *bytes,
+                                  uint64_t n,
+                                  struct wf_error *err)
+{
+    (void)offset;
+    (void)err;
+    digest_add(ctx, bytes, (size_t)n);
+    return WF_OK;
+}
+
+static enum wf_status check_inputs(struct judge *j, size_t set, struct wf_error *err)
+{
+    enum wf_status st = WF_OK;
+    for (size_t i = 0; st == WF_OK && i < j->tensor_count; i++) {
+        struct digest digest;
+        enum wf_role role = wf_case_tensor(j->c, i)->role;
+        if (j->tensor[i].bytes == 0 ||
+            (role != WF_ROLE_INPUT && role != WF_ROLE_INDEX)) {
+            continue;
+        }
+        digest_start(&digest);
+        st = judge_read_object(j, judge_tensor_object(j, set, i), j->tensor[i].bytes, 1,
+                               take_digest, &digest, err);
+        if (st == WF_OK && digest_value(&digest) != j->input_digest[i]) {
+            result_answer(j->result, WF_ANSWER_INPUT_MODIFIED, "input %s was changed",
+                          j->tensor[i].name);
+        }
+    }
+    return st;
+}
+
+/* --- padding between rows --- */
+
+struct padding {
+    const struct wf_tensor *t;
+    int order[WF_MAX_DIMS]; /* dimensions with more than one index, widest stride first */
+    int order_count;
+    uint64_t written;
+    uint64_t first;
+};
+
+static void padding_start(struct padding *p, const struct wf_tensor *t)
+{
+    memset(p, 0, sizeof(*p));
+    p->t = t;
+    for (int d = 0; d < t->ndim; d++) {
+        int at = p->order_count;
+        if (t->dim[d] < 2) {
+            continue;
+        }
+        for (; at > 0 && t->stride[p->order[at - 1]] < t->stride[d]; at--) {
+            p->order[at] = p->order[at - 1];
+        }
+        p->order[at] = d;
+        p->order_count++;
+    }
+}
+
+/* How many elements of storage from `element` on belong to the tensor: 0 when it is
+ * padding. No two indices share an element, so each index is found by dividing by the
+ * strides, the widest first. */
+static uint64_t used_from(const struct padding *p, uint64_t element)
+{
+    for (int i = 0; i < p->order_count; i++) {
+        uint64_t stride = (uint64_t)p->t->stride[p->order[i]];
+        uint64_t dim = (uint64_t)p->t->dim[p->order[i]];
+        if (stride == 0 || element / stride >= dim) {
+            return 0;
+        }
+        if (stride == 1) {
+            return dim - element;
+        }
+        element %= stride;
+    }
+    return element == 0;
+}
+
+static enum wf_status take_padding(void *ctx,
+                                   uint64_t offset,
+                                   unsigned char *bytes,
+                                   uint64_t n,
+                                   struct wf_error *err)
+{
+    struct padding *p = ctx;
+    size_t size = wf_dtype_bytes(p->t->dtype);
+    uint64_t first = offset / size;
+    uint64_t end = first + n / size;
+    (void)err;
+    for (uint64_t e = first; e < end;) {
+        uint64_t used = used_from(p, e);
+        if (used == 0 && !wf_is_poison(p->t->dtype, bytes + (e - first) * size)) {
+            p->first = p->written ? p->first : e;
+            p->written++;
+        }
+        e += used ? used : 1;
+    }
+    return WF_OK;
+}
+
+static bool has_padding(const struct wf_tensor *t)
+{
+    uint64_t used = 1;
+    for (int d = 0; d < t->ndim; d++) {
+        used *= (uint64_t)t->dim[d];
+    }
+    return used != t->elements;
+}
+
+static enum wf_status check_padding(struct judge *j, size_t set, struct wf_error *err)
+{
+    enum wf_status st = WF_OK;
+    for (size_t i = 0; st == WF_OK && i < j->tensor_count; i++) {
+        const struct wf_tensor *t = wf_case_tensor(j->c, i);
+        if (t->bytes == 0 || t->role != WF_ROLE_OUTPUT || !has_padding(t)) {
+            continue;
+        }
+        struct padding p;
+        padding_start(&p, t);
+        st = judge_read_object(j, judge_tensor_object(j, set, i), t->bytes,
+                               wf_dtype_bytes(t->dtype), take_padding, &p, err);
+        if (st == WF_OK && p.written) {
+            result_answer(j->result, WF_ANSWER_OUT_OF_BOUNDS,
+                          "%" PRIu64 " elements of padding between rows of %s were "
+                          "written, the first at element %" PRIu64 " of its storage",
+                          p.written, t->name, p.first);
+        }
+    }
+    return st;
+}
+
+/* --- outputs --- */
+
+struct output_reader {
+    struct judge *j;
+    size_t set;
+};
+
+static enum wf_status read_output(void *ctx,
+                                  size_t tensor,
+                                  uint64_t offset,
+                                  uint64_t n,
+                                  void *dst,
+                                  struct wf_error *err)
+{
+    struct output_reader *r = ctx;
+    struct judge *j = r->j;
+    unsigned char *to = dst;
+    uint32_t object = judge_tensor_object(j, r->set, tensor);
+    if (object == JUDGE_NO_OBJECT) {
+        return wf_errorf(err, WF_EINTERNAL, "the check reads the absent tensor %zu",
+                         tensor);
+    }
+    enum wf_status st = WF_OK;
+    for (uint64_t at = 0; st == WF_OK && at < n; at += WF_SP_WINDOW_BYTES) {
+        uint64_t part = n - at < WF_SP_WINDOW_BYTES ? n - at : WF_SP_WINDOW_BYTES;
+        struct wf_sp_transfer t = { object, 0, (int64_t)(offset + at), part };
+        st = judge_call(j, WF_SP_READ, &t, sizeof(t), READ_NS, NULL, err);
+        if (st == WF_OK) {
+            memcpy(to + at, subject_client_window(j->subject), (size_t)part);
+        }
+    }
+    return st;
+}
+
+enum wf_status judge_output_digest(struct judge *j,
+                                   size_t set,
+                                   uint64_t *ret,
+                                   struct wf_error *err)
+{
+    struct digest digest;
+    enum wf_status st = WF_OK;
+    digest_start(&digest);
+    for (size_t i = 0; st == WF_OK && i < j->tensor_count; i++) {
+        enum wf_role role = wf_case_tensor(j->c, i)->role;
+        if (j->tensor[i].bytes && (role == WF_ROLE_OUTPUT || role == WF_ROLE_INOUT)) {
+            st = judge_read_object(j, judge_tensor_object(j, set, i),
+                                   j->tensor[i].bytes, 1, take_digest, &digest, err);
+        }
+    }
+    *ret = digest_value(&digest);
+    return st;
+}
+
+enum wf_status judge_make_reference(struct judge *j,
+                                    uint64_t seed_offset,
+                                    struct wf_error *err)
+{
+    struct wf_reference_options options = {
+        .seed_offset = seed_offset,
+        .threads = j->request->threads,
+        .budget_macs = j->request->reference_budget_macs,
+        .split = j->plan && j->plan->split > 0 ? j->plan->split : 1,
+        .accumulate_type = WF_F32
+    };
+    int64_t start_ns = wf_monotonic_ns();
+    j->say("stage reference");
+    if (j->kernel->accumulate &&
+        !wf_dtype_parse(j->kernel->accumulate, &options.accumulate_type)) {
+        return wf_errorf(err, WF_EINVAL,
+                         "kernel %s accumulates in '%s', which is no type",
+                         j->kernel->name, j->kernel->accumulate);
+    }
+    wf_reference_destroy(j->c, j->reference);
+    j->reference = NULL;
+    enum wf_status st = wf_reference_create(j->c, &options, &j->reference, err);
+    j->result->phases.reference += wf_monotonic_ns() - start_ns;
+    return st;
+}
+
+/* One line about a report that is not a PASS. */
+static void describe(const struct wf_check_report *report,
+                     const char *what,
+                     char *ret,
+                     size_t n)
+{
+    char index[96] = "";
+    size_t used = 0;
+    for (int i = 0; report->has_worst && i < report->worst_ndim; i++) {
+        int len = snprintf(index + used, sizeof(index) - used, "%s%" PRId64,
+                           i ? ", " : "", report->worst_index[i]);
+        used += len > 0 && used + (size_t)len < sizeof(index) ? (size_t)len : 0;
+    }
+    int len = snprintf(
+        ret, n, "%s: %" PRIu64 " wrong, %" PRIu64 " not finite, %" PRIu64 " unwritten",
+        what, report->mismatches, report->nonfinite, report->unwritten);
+    if (report->has_worst && len > 0 && (size_t)len < n) {
+        len += snprintf(ret + len, n - (size_t)len,
+                        "; worst %s[%s]: got %g, want %g +- %g", report->worst_tensor,
+                        index, report->worst_got, report->worst_want,
+                        report->worst_tolerance);
+    }
+    if (report->diagnosis[0] && len > 0 && (size_t)len < n) {
+        (void)snprintf(ret + len, n - (size_t)len, "; %s", report->diagnosis);
+    }
+}
+
+void judge_take_report(struct judge *j,
+                       const struct wf_check_report *report,
+                       const char *what)
+{
+    char line[600];
+    /* The first report stays unless a later one is worse. */
+    if (!j->result->has_report || report->answer != WF_ANSWER_PASS) {
+        j->result->report = *report;
+        j->result->has_report = true;
+    }
+    if (report->answer != WF_ANSWER_PASS) {
+        describe(report, what, line, sizeof(line));
+        result_answer(j->result, report->answer, "%s", line);
+    }
+}
+
+enum wf_status judge_verify(struct judge *j,
+                            size_t set,
+                            const char *what,
+                            struct wf_error *err)
+{
+    struct output_reader reader = { j, set };
+    struct wf_output_source source = { read_output, &reader };
+    struct wf_check_report report;
+    int64_t start_ns = wf_monotonic_ns();
+    j->say("stage judge");
+    memset(&report, 0, sizeof(report));
+    enum wf_status st = check_guards(j, err);
+    if (st == WF_OK) {
+        st = check_inputs(j, set, err);
+    }
+    if (st == WF_OK) {
+        st = check_padding(j, set, err);
+    }
+    if (st == WF_OK) {
+        st = wf_reference_check(j->c, j->reference, &source, &report, err);
+    }
+    if (st == WF_OK) {
+        judge_take_report(j, &report, what);
+    }
+    j->done = j->done || j->result->answer != WF_ANSWER_PASS;
+    j->result->phases.judge += wf_monotonic_ns() - start_ns;
+    return st;
+}
