@@ -188,13 +188,12 @@ struct gemm_args {
     float alpha, beta;
 };
 
-/* name, file, BLOCK_M, BLOCK_N, threads, STAGES, SPLIT_K */
 static const struct gemm_variant {
     const char *file;
-    int block_m, block_n, threads, stages, split;
+    int block_m, block_n, threads, stages, split, any;
 } GEMM[] = {
-#define GEMM_CUBIN(file, bm, bn, threads, stages, split) \
-    { file, bm, bn, threads, stages, split },
+#define GEMM_CUBIN(file, bm, bn, threads, stages, split, any) \
+    { file, bm, bn, threads, stages, split, any },
 #include "tests/bench/variants.def"
 #undef GEMM_CUBIN
 };
