@@ -6,11 +6,13 @@
 #include "cli/results_file.h"
 #include "core/sha256.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
-/* {"header", "results": [{"digest","result"}]} of docs/wire.md. Takes the results over
- * from `r`. */
+/* {"header", "name", "results": [{"digest","result"}]} of docs/wire.md. Takes the
+ * results over from `r`. */
 static enum wf_status make_body(struct wf_results *r,
+                                const char *name,
                                 struct wf_json *body,
                                 struct wf_error *err)
 {
@@ -33,10 +35,32 @@ static enum wf_status make_body(struct wf_results *r,
         status = status != WF_OK ? status : pushed;
         wf_buf_free(&canonical);
     }
+    if (status == WF_OK && name != NULL) {
+        status = wf_json_set_string(body, "name", name, err);
+    }
     enum wf_status s1 = wf_json_set_take(body, "header", r->header, err);
     r->header = NULL;
     enum wf_status s2 = wf_json_set_take(body, "results", list, err);
     return status != WF_OK ? status : s1 != WF_OK ? s1 : s2;
+}
+
+static enum wf_status report(const struct wf_args *args,
+                             const struct wf_json *answer,
+                             struct wf_error *err)
+{
+    const char *run = NULL;
+    int64_t results = 0;
+    if (wf_args_flag(args, "json")) {
+        return wf_print_json(answer, err);
+    }
+    enum wf_status status = wf_json_get_string(answer, "run", &run, err);
+    if (status == WF_OK) {
+        status = wf_json_get_i64(answer, "results", 0, INT64_MAX, &results, err);
+    }
+    if (status == WF_OK) {
+        printf("run %s: %" PRId64 " results\n", run, results);
+    }
+    return status;
 }
 
 static int run(const struct wf_args *args)
@@ -52,7 +76,7 @@ static int run(const struct wf_args *args)
                 r.count, r.expected);
     }
     if (status == WF_OK) {
-        status = make_body(&r, body, &err);
+        status = make_body(&r, wf_args_string(args, "name"), body, &err);
     }
     if (status == WF_OK) {
         status = wf_api_open(args, &api, &err);
@@ -61,7 +85,7 @@ static int run(const struct wf_args *args)
         status = wf_api_post(api, "/v1/results/import", body, &answer, &err);
     }
     if (status == WF_OK) {
-        status = wf_print_json(answer, &err);
+        status = report(args, answer, &err);
     }
     wf_json_free(answer);
     wf_json_free(body);
@@ -70,7 +94,11 @@ static int run(const struct wf_args *args)
     return status == WF_OK ? WF_EXIT_GOOD : wf_exit_error(&err);
 }
 
-static const struct wf_opt opts[] = { WF_OPTS_SERVER, WF_OPT_JSON };
+static const struct wf_opt opts[] = {
+    { "name", WF_OPT_STRING, "TEXT", NULL, NULL, "what the run is called" },
+    WF_OPTS_SERVER,
+    WF_OPT_JSON,
+};
 
 const struct wf_command wf_command_push = {
     .name = "push",

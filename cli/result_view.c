@@ -110,10 +110,13 @@ static void fill_rate(const struct wf_json *work, double median_ns, struct row *
     double peak_bytes = number(work, "peak_bytes_per_s");
     double ridge = peak_flops > 0 && peak_bytes > 0 ? peak_flops / peak_bytes : 50;
     double floor_ns = number(work, "roofline_ns");
-    if (flops >= ridge * bytes) {
-        snprintf(r->rate, sizeof(r->rate), "%.4g TFLOP/s", flops / median_ns / 1e3);
-    } else {
+    double gflops = flops / median_ns;
+    if (flops < ridge * bytes) {
         snprintf(r->rate, sizeof(r->rate), "%.4g GB/s", bytes / median_ns);
+    } else if (gflops < 1000) {
+        snprintf(r->rate, sizeof(r->rate), "%.4g GFLOP/s", gflops);
+    } else {
+        snprintf(r->rate, sizeof(r->rate), "%.4g TFLOP/s", gflops / 1000);
     }
     if (floor_ns > 0) {
         snprintf(r->roof, sizeof(r->roof), "%.0f %%", 100 * floor_ns / median_ns);
@@ -123,10 +126,9 @@ static void fill_rate(const struct wf_json *work, double median_ns, struct row *
 static void fill_row(const struct wf_json *result, struct row *r)
 {
     const struct wf_json *timing = wf_json_find(result, "timing");
-    memset(r, 0, sizeof(*r));
     double median = number(timing, "median");
+    *r = (struct row){ "-", "-", "-", "-" };
     if (!isfinite(median) || median <= 0) {
-        snprintf(r->time, sizeof(r->time), "-");
         return;
     }
     wf_format_time_ns(median, r->time, sizeof(r->time));

@@ -16,16 +16,17 @@ export function percent(x, digits = 1) {
   return Number.isFinite(x) ? `${(100 * x).toFixed(digits)} %` : "–";
 }
 
-// TFLOP/s where arithmetic bounds the case, GB/s where memory does: by the device's
-// peaks, or at 50 flop a byte where none are known.
+// TFLOP/s (GFLOP/s below one) where arithmetic bounds the case, GB/s where memory does:
+// by the device's peaks, or at 50 flop a byte where none are known. order: to sort by.
 export function rate(result) {
   const median = result.timing?.median;
   const { flops, bytes, peak_flops: peak, peak_bytes_per_s: peakBytes } = result.work;
-  if (!(median > 0)) return { value: NaN, unit: "" };
+  if (!(median > 0)) return { value: NaN, unit: "", order: NaN };
   const ridge = peak > 0 && peakBytes > 0 ? peak / peakBytes : 50;
-  return flops >= ridge * bytes
-    ? { value: flops / median / 1e3, unit: "TFLOP/s" }
-    : { value: bytes / median, unit: "GB/s" };
+  const giga = (flops < ridge * bytes ? bytes : flops) / median;
+  if (flops < ridge * bytes) return { value: giga, unit: "GB/s", order: giga };
+  return giga < 1000 ? { value: giga, unit: "GFLOP/s", order: giga }
+    : { value: giga / 1000, unit: "TFLOP/s", order: giga };
 }
 
 export function roofline(result) {

@@ -22,8 +22,8 @@ const columns = [
     sort: (r) => r.timing?.median ?? Infinity },
   { key: "spread", title: "spread (IQR)", number: true,
     text: (r) => format.percent(format.spread(r.timing)), sort: (r) => format.spread(r.timing) },
-  { key: "rate", title: "TFLOP/s or GB/s", number: true, text: rateText,
-    sort: (r) => format.rate(r).value },
+  { key: "rate", title: "rate", number: true, text: rateText,
+    sort: (r) => format.rate(r).order },
   { key: "roofline", title: "of roofline", number: true,
     text: (r) => format.percent(format.roofline(r), 0), sort: (r) => format.roofline(r) },
 ];

@@ -15,7 +15,7 @@ expect 2 "no kernel matches 'nope'; there are:" wavefarm run gemm-five --kernels
 [[ $OUTPUT == *gemm_openblas* ]] || fail "the error does not say which kernels there are"
 expect 2 "nothing to run" wavefarm run gemm-five --cases nope
 expect 2 "nothing to run" wavefarm run gemm-five --kernels 'attention*'
-expect 2 "there is no runtime 'abacus'" wavefarm run gemm-five --device abacus
+expect 2 "unknown runtime 'abacus'" wavefarm run gemm-five --device abacus
 expect 2 "host:99" wavefarm run gemm-five --device host:99
 expect 2 "--repetitions is 0; it takes 1 to" wavefarm run gemm-five --repetitions 0
 expect 2 "--threads is 5000" wavefarm run gemm-five --threads 5000
@@ -26,7 +26,7 @@ expect 2 "$WORK/none/f.jsonl" wavefarm run gemm-five --out "$WORK/none/f.jsonl"
 
 # --- suites: file, case and field are named ---
 suite() { # suite TEXT-OF-A-CASE
-    echo '{"schema": "wavefarm.suite/1", "name": "mine", "cases": ['"$1"']}' >"$WORK/mine.json"
+    echo '{"schema": "wavefarm.suite/1", "name": "mine", "description": "d", "cases": ['"$1"']}' >"$WORK/mine.json"
     wavefarm run "$WORK/mine.json"
 }
 expect 2 "mine.json" suite 'x'
@@ -38,7 +38,8 @@ expect 2 "tans_b" suite '{"name": "a", "op": "gemm", "M": 8, "N": 8, "K": 8, "ta
 expect 2 "K" suite '{"name": "a", "op": "gemm", "M": 8, "N": 8}'
 expect 2 "M" suite '{"name": "a", "op": "gemm", "M": -8, "N": 8, "K": 8}'
 expect 2 "mine.json" suite '{"name": "a", "name": "b", "op": "gemm", "M": 8, "N": 8, "K": 8}'
-expect 2 "mine.json" suite '{"name": "a", "op": "gemm", "M": 9007199254740993, "N": 8, "K": 8}'
+expect 2 "mine.json" suite '{"name": "a", "op": "gemm", "M": 9223372036854775808, "N": 8, "K": 8}'
+expect 4 "2 NOT_SUPPORTED" suite '{"name": "a", "op": "gemm", "M": 9007199254740993, "N": 8, "K": 8}'
 expect 2 "mine.json" suite '{"name": "a", "op": "gemm", "M": NaN, "N": 8, "K": 8}'
 
 # --- files of results ---

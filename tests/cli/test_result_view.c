@@ -102,6 +102,21 @@ Test(result_view, rows_show_time_spread_rate_and_roofline, .init = redirect)
     wf_json_free(r);
 }
 
+Test(result_view, slow_arithmetic_shows_gigaflops, .init = redirect)
+{
+    struct wf_json *r =
+        json("{" TASK ",\"device\":null,\"answer\":\"PASS\",\"time\":\"OK\","
+             "\"timing\":{\"median\":1e6,\"q1\":1e6,\"q3\":1e6},"
+             "\"work\":{\"flops\":66.75e6,\"bytes\":1e5,\"roofline_ns\":0}}");
+    const struct wf_json *list[] = { r };
+    wf_print_results(list, 1, false);
+    fflush(stdout);
+    cr_assert_stdout_eq_str(
+        "case  kernel  device  answer  time  median  spread           rate  of roofline\n"
+        "c1    k1      host:0  PASS    OK      1 ms   0.0 %  66.75 GFLOP/s            -\n");
+    wf_json_free(r);
+}
+
 Test(result_view, memory_bound_work_shows_gigabytes, .init = redirect)
 {
     struct wf_json *r =
@@ -113,7 +128,7 @@ Test(result_view, memory_bound_work_shows_gigabytes, .init = redirect)
     fflush(stdout);
     cr_assert_stdout_eq_str(
         "case  kernel  device  answer  time  median  spread      rate  of roofline\n"
-        "c1    k1      host:0  PASS    OK      1 us   0.0 %  500 GB/s             \n");
+        "c1    k1      host:0  PASS    OK      1 us   0.0 %  500 GB/s            -\n");
     wf_json_free(r);
 }
 
@@ -128,7 +143,7 @@ Test(result_view, failures_alone_with_their_reasons, .init = redirect)
     fflush(stdout);
     cr_assert_stdout_eq_str(
         "case  kernel  device  answer    time          median  spread  rate  of roofline\n"
-        "c1    k1      host:0  MISMATCH  NOT_MEASURED       -                           \n"
+        "c1    k1      host:0  MISMATCH  NOT_MEASURED       -       -     -            -\n"
         "c1 / k1: MISMATCH: D[0,17] is 2; likely: ratio 2\n");
     wf_json_free(good);
     wf_json_free(bad);

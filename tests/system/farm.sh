@@ -8,7 +8,7 @@ validate=$TESTS_ROOT/tests/support/validate_schema.py
 
 small_suite 24
 cat >"$WORK/paged.json" <<'END'
-{"schema": "wavefarm.suite/1", "name": "paged",
+{"schema": "wavefarm.suite/1", "name": "paged", "description": "d",
  "datasets": {"small": {"make": {"kind": "page-table", "synthetic": true, "requests": 64,
    "mean_prompt": 40, "mean_output": 20, "batch": 16, "page_size": 16, "seed": 2}}},
  "defaults": {"op": "attention", "layout": "paged", "q_type": "f16", "head_dim": 64,

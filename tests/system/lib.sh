@@ -40,7 +40,7 @@ small_suite() {
     for ((i = 0; i < $1; i++)); do
         cases+="${cases:+,}{\"name\":\"c$i\",\"M\":$((16 + i % 48)),\"N\":$((17 + i / 48)),\"K\":24}"
     done
-    echo '{"schema":"wavefarm.suite/1","name":"small","defaults":{"op":"gemm","a_type":"f32"},' \
+    echo '{"schema":"wavefarm.suite/1","name":"small","description":"small ones","defaults":{"op":"gemm","a_type":"f32"},' \
         '"cases":['"$cases"']}' >"$WORK/small.json"
 }
 
