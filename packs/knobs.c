@@ -1,7 +1,8 @@
 /* Knobs of a kernel as a scope.
  *
- * Knobs may use each other in any order (JSON objects have none), so that they are
- * evaluated on demand; one that is met again while it is evaluated is a cycle. */
+ * Knobs may use each other in any order (JSON objects have none) and names that are
+ * dear to ask for, so that they are evaluated on demand and then kept; one that is met
+ * again while it is evaluated is a cycle. */
 #include "packs/pack.h"
 
 #include "core/buf.h"
@@ -86,15 +87,21 @@ enum wf_status wf_knobs_create(const struct wf_pack_kernel *kernel,
     if (k->value == NULL) {
         st = wf_errorf(err, WF_ENOMEM, "kernel %s: no memory for knobs", kernel->name);
     }
-    for (size_t i = 0; st == WF_OK && i < kernel->knob_count; i++) {
-        st = evaluate(k, i, err);
-    }
     if (st != WF_OK) {
         wf_knobs_destroy(k);
         return st;
     }
     *ret = k;
     return WF_OK;
+}
+
+enum wf_status wf_knobs_evaluate(struct wf_knobs *knobs, struct wf_error *err)
+{
+    enum wf_status st = WF_OK;
+    for (size_t i = 0; st == WF_OK && i < knobs->kernel->knob_count; i++) {
+        st = evaluate(knobs, i, err);
+    }
+    return st;
 }
 
 void wf_knobs_destroy(struct wf_knobs *knobs)

@@ -167,12 +167,15 @@ const char *wf_pack_file_at(const struct wf_pack *pack, size_t i); /* relative p
 /* SHA-256 of a file it names, or NULL. */
 const char *wf_pack_file_sha256(const struct wf_pack *pack, const char *file);
 
-/* Scope with the kernel's knobs, over `next` (case, then device). */
-struct wf_knobs; /* opaque: evaluated values */
+/* Scope with the kernel's knobs, over `next` (case, then device). A knob is evaluated
+ * when it is first asked for. */
+struct wf_knobs; /* opaque */
 enum wf_status wf_knobs_create(const struct wf_pack_kernel *kernel,
                                const struct wf_scope *next,
                                struct wf_knobs **ret,
                                struct wf_error *err);
+/* All of them, so that a wrong one that nothing uses is found too. */
+enum wf_status wf_knobs_evaluate(struct wf_knobs *knobs, struct wf_error *err);
 void wf_knobs_destroy(struct wf_knobs *knobs);
 const struct wf_scope *wf_knobs_scope(const struct wf_knobs *knobs);
 

@@ -284,9 +284,11 @@ static enum wf_status plan_launches(struct planner *p)
     return st;
 }
 
-static enum wf_status fill_plan(struct planner *p)
+/* The condition comes first: it guards knobs against cases they are not made for. */
+static enum wf_status fill_plan(struct planner *p, struct wf_knobs *knobs)
 {
     enum wf_status st = check_supports(p);
+    st = st != WF_OK ? st : wf_knobs_evaluate(knobs, p->err);
     st = st != WF_OK ? st : plan_split(p);
     st = st != WF_OK ? st : plan_buffers(p);
     return st != WF_OK ? st : plan_launches(p);
@@ -319,7 +321,7 @@ enum wf_status wf_plan_create(const struct wf_pack_kernel *kernel,
                          .plan = &owner->plan,
                          .arena = &owner->arena,
                          .err = err };
-    st = fill_plan(&p);
+    st = fill_plan(&p, knobs);
     if (st == WF_OK) {
         *ret = &owner->plan;
         owner = NULL;

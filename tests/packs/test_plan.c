@@ -412,6 +412,14 @@ Test(plan, knobs_use_each_other_in_any_order)
                  "did you mean BLOCK?");
 }
 
+Test(plan, the_condition_guards_the_knobs)
+{
+    static const char knobs[] = "\"BLOCK\":\"M / zero\",\"SCALE\":0.5},"
+                                "\"supports\":\"zero > 0\"";
+    expect_fails("\"BLOCK\":64,\"SCALE\":0.5},\"supports\":\"M > 0\"", knobs,
+                 WF_EUNSUPPORTED, "does not do this case: zero > 0");
+}
+
 Test(plan, split_has_a_range)
 {
     struct wf_plan *p = plan_good(NULL, "");
