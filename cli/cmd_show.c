@@ -8,7 +8,6 @@
 #include "cli/results_file.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static enum wf_status print_all_json(const struct wf_results *r, struct wf_error *err)
 {
@@ -28,18 +27,13 @@ static enum wf_status print_all_json(const struct wf_results *r, struct wf_error
     return status;
 }
 
-static bool is_run_id(const char *text)
-{
-    return text[0] != '\0' && strspn(text, "0123456789") == strlen(text);
-}
-
 static enum wf_status read_results(const struct wf_args *args,
                                    struct wf_results *ret,
                                    struct wf_error *err)
 {
     const char *what = wf_args_at(args, 0);
     struct wf_api *api = NULL;
-    if (!is_run_id(what)) {
+    if (!wf_is_run_id(what)) {
         return wf_results_read(what, ret, err);
     }
     enum wf_status status = wf_api_open(args, &api, err);

@@ -88,8 +88,8 @@ static int one_run(struct wf_api *api, const struct wf_args *args, struct wf_err
     bool json = wf_args_flag(args, "json");
     struct wf_results r = { 0 };
     struct wf_result_counts counts = { 0 };
-    enum wf_status status = WF_OK;
-    if (wf_args_flag(args, "wait")) {
+    enum wf_status status = wf_run_id_check(run, err);
+    if (status == WF_OK && wf_args_flag(args, "wait")) {
         status = wf_farm_run_wait(api, run, err);
     }
     if (status == WF_OK) {

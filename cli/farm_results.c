@@ -13,6 +13,22 @@
 #define WAIT_MS 20000
 #define AWAY_NS 120000000000LL
 
+bool wf_is_run_id(const char *text)
+{
+    return text[0] != '\0' && strlen(text) < 20 &&
+           strspn(text, "0123456789") == strlen(text);
+}
+
+enum wf_status wf_run_id_check(const char *text, struct wf_error *err)
+{
+    return wf_is_run_id(text)
+               ? WF_OK
+               : wf_errorf(
+                     err, WF_EINVAL,
+                     "'%.60s' is not a run's number; 'wavefarm status' lists them",
+                     text);
+}
+
 static enum wf_status add(struct wf_results *r,
                           const struct wf_json *v,
                           struct wf_error *err)

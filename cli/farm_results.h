@@ -19,4 +19,8 @@ enum wf_status wf_farm_run_wait(struct wf_api *api,
                                 const char *run,
                                 struct wf_error *err);
 
+/* EINVAL when `text` is not a run's number. */
+enum wf_status wf_run_id_check(const char *text, struct wf_error *err);
+bool wf_is_run_id(const char *text);
+
 #endif

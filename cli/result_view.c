@@ -151,6 +151,25 @@ static void print_reason(const struct wf_json *result)
            diagnosis[0] != '\0' ? "; likely: " : "", diagnosis);
 }
 
+/* A kernel that does not do a whole suite says so once. */
+static bool was_said(const struct wf_json *const *result, size_t i)
+{
+    const char *kernel = text(wf_json_find(result[i], "task"), "kernel");
+    const char *why = text(result[i], "answer_text");
+    if (strcmp(text(result[i], "answer"), "NOT_SUPPORTED") != 0) {
+        return false;
+    }
+    for (size_t k = i; k > 0; k--) {
+        const struct wf_json *r = result[k - 1];
+        if (strcmp(text(r, "answer"), "NOT_SUPPORTED") == 0 &&
+            strcmp(text(r, "answer_text"), why) == 0 &&
+            strcmp(text(wf_json_find(r, "task"), "kernel"), kernel) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void add_row(struct wf_table *t, const struct wf_json *result)
 {
     struct row r;
@@ -195,6 +214,8 @@ void wf_print_results(const struct wf_json *const *result,
     }
     wf_table_free(t);
     for (size_t i = 0; i < count; i++) {
-        print_reason(result[i]);
+        if (!was_said(result, i)) {
+            print_reason(result[i]);
+        }
     }
 }

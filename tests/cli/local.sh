@@ -12,6 +12,13 @@ expect 0 "1 results: 1 PASS" wavefarm run gemm-five --cases '128*' --kernels gem
     --budget 200ms --out "$file"
 [[ $OUTPUT == *128x1280x2048*gemm_openblas*host*PASS* ]] || fail "no row: $OUTPUT"
 "$validate" --lines "$schema" "$file" || fail "the file is not as its schema says"
+# The validator itself: what is not as the schema says is refused.
+for fault in 's/"answer":"PASS"/"answer":"FINE"/' 's/"attempt":1/"attempt":0/' \
+    's/"kind":"measured",//' 's/"timing":{/"timing":{"more":1,/' 's/"checks":\[.*\],"errors"/"checks":[],"errors"/'; do
+    sed "$fault" "$file" >"$WORK/fault.jsonl"
+    cmp -s "$file" "$WORK/fault.jsonl" && fail "$fault changes nothing"
+    "$validate" --lines "$schema" "$WORK/fault.jsonl" >/dev/null && fail "accepted: $fault"
+done
 expect 0 "1 results: 1 PASS" wavefarm show "$file"
 expect 0 "1 results: 1 PASS" wavefarm show --failed "$file"
 [[ $OUTPUT != *128x1280x2048* ]] || fail "--failed shows a PASS"

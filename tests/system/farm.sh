@@ -67,6 +67,11 @@ RUN=$(farm_sql "SELECT max(run_id) FROM run WHERE kind = 'imported'")
 expect 1 "1 MISMATCH" wavefarm show "$RUN"
 expect 1 "1 MISMATCH" wavefarm status "$RUN"
 
+# Nobody can do this one: it waits until it is cancelled.
+submit "$WORK/small.json" --cases c0 --kernels gemm_openblas --runtime host --label nowhere
+expect 0 "cancelled" wavefarm cancel "$RUN"
+expect 4 "1 CANCELLED" wavefarm status "$RUN" --wait
+
 # --- memory of the agents: under 30 MB, judges and subjects apart ---
 for name in w0 w1 w2; do
     peak=$(sed -n 's/^VmHWM:[[:space:]]*\([0-9]*\) kB/\1/p' "/proc/$(farm_pid "worker-$name")/status")
