@@ -1,5 +1,6 @@
 #include "cli/submission.h"
 
+#include "cli/farm_archs.h"
 #include "cli/kernel_set.h"
 #include "cli/paths.h"
 #include "core/buf.h"
@@ -11,6 +12,7 @@
 #include "runner/farm_client.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,6 +24,8 @@ struct submission {
     struct wf_dataset_store *store;
     struct wf_suite *suite;
     struct wf_kernel_set kernels;
+    struct wf_farm_archs *archs; /* NULL where --arch says it */
+    size_t left_out;             /* kernels that no runner's device could run */
 };
 
 static enum wf_status open_all(struct submission *s, struct wf_error *err)
@@ -60,15 +64,16 @@ static bool case_selected(const struct submission *s, size_t i)
     return glob == NULL || wf_glob_match(glob, wf_suite_case_name(s->suite, i));
 }
 
-/* A kernel takes part when a selected case has its op and its arch may be asked for. */
-static bool kernel_selected(const struct submission *s, const struct wf_pack_kernel *k)
+/* A kernel takes part when a selected case has its op and its arch is asked for: by
+ * --arch, else by the devices that the farm has. */
+static bool kernel_selected(struct submission *s, const struct wf_pack_kernel *k)
 {
     const char *arch = wf_args_string(s->args, "arch");
-    const char *runtime = wf_args_string(s->args, "runtime");
-    if (arch == NULL && runtime != NULL && strcmp(runtime, "host") == 0) {
-        arch = "x86-64";
-    }
     if (arch != NULL && !wf_kernel_fits_arch(k, arch)) {
+        return false;
+    }
+    if (s->archs != NULL && !wf_farm_archs_fit(s->archs, k)) {
+        s->left_out++;
         return false;
     }
     for (size_t i = 0; i < wf_suite_count(s->suite); i++) {
@@ -203,6 +208,10 @@ static enum wf_status add_kernels(struct submission *s,
     const struct wf_pack *last = NULL;
     struct wf_json *packs = wf_json_array();
     struct wf_json *kernels = wf_json_array();
+    if (wf_args_string(s->args, "arch") == NULL) {
+        status = wf_farm_archs_fetch(s->api, wf_args_string(s->args, "runtime"),
+                                     &s->archs, err);
+    }
     for (size_t i = 0; i < s->kernels.count && status == WF_OK; i++) {
         const struct wf_kernel_choice *k = &s->kernels.choice[i];
         if (!kernel_selected(s, k->kernel)) {
@@ -225,6 +234,12 @@ static enum wf_status add_kernels(struct submission *s,
                            "no selected kernel does an op of suite '%s' on the devices "
                            "asked for; 'wavefarm list kernels' shows what there is",
                            wf_suite_name(s->suite));
+    }
+    if (status == WF_OK && s->left_out > 0) {
+        fprintf(stderr,
+                "wavefarm: %zu kernels left out: no runner of the farm has their arch "
+                "(--arch asks for it nevertheless)\n",
+                s->left_out);
     }
     enum wf_status s1 = wf_json_set_take(body, "packs", packs, err);
     enum wf_status s2 = wf_json_set_take(body, "kernels", kernels, err);
@@ -360,6 +375,7 @@ enum wf_status wf_submit(struct wf_api *api,
         status = wf_api_post(api, "/v1/runs", body, ret, err);
     }
     wf_json_free(body);
+    wf_farm_archs_free(s.archs);
     wf_kernel_set_close(&s.kernels);
     wf_suite_free(s.suite);
     wf_dataset_store_close(s.store);
