@@ -64,11 +64,22 @@ static bool case_selected(const struct submission *s, size_t i)
     return glob == NULL || wf_glob_match(glob, wf_suite_case_name(s->suite, i));
 }
 
+/* NULL: what the farm's devices are decides. */
+static const char *wanted_arch(const struct wf_args *args)
+{
+    const char *arch = wf_args_string(args, "arch");
+    const char *runtime = wf_args_string(args, "runtime");
+    if (arch == NULL && runtime != NULL && strcmp(runtime, "host") == 0) {
+        arch = "x86-64";
+    }
+    return arch;
+}
+
 /* A kernel takes part when a selected case has its op and its arch is asked for: by
  * --arch, else by the devices that the farm has. */
 static bool kernel_selected(struct submission *s, const struct wf_pack_kernel *k)
 {
-    const char *arch = wf_args_string(s->args, "arch");
+    const char *arch = wanted_arch(s->args);
     if (arch != NULL && !wf_kernel_fits_arch(k, arch)) {
         return false;
     }
@@ -208,7 +219,7 @@ static enum wf_status add_kernels(struct submission *s,
     const struct wf_pack *last = NULL;
     struct wf_json *packs = wf_json_array();
     struct wf_json *kernels = wf_json_array();
-    if (wf_args_string(s->args, "arch") == NULL) {
+    if (wanted_arch(s->args) == NULL) {
         status = wf_farm_archs_fetch(s->api, wf_args_string(s->args, "runtime"),
                                      &s->archs, err);
     }

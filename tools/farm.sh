@@ -172,7 +172,7 @@ farm_coordinator_start() {
     mapfile -t settings < <(cat "$FARM/settings" 2>/dev/null)
     farm_spawn coordinator "$WF_BIN/wavefarm-coordinator" serve --db "$(cat "$FARM/db.url")" \
         --listen "127.0.0.1:$port" --port-file "$FARM/port" --blobs "$FARM/blobs" \
-        --static "${WF_PAGES:-$WF_BIN/../dashboards}" "${settings[@]}" || return
+        --static "${WF_PAGES:-$WF_BIN/../share/wavefarm/pages}" "${settings[@]}" || return
     if ! farm_until 30 farm_answers_or_gone || ! farm_answers; then
         tail -n 5 "$FARM/log/coordinator.log" >&2
         farm_die "the coordinator does not answer; its log: $FARM/log/coordinator.log"
