@@ -1,7 +1,9 @@
 # Packs of our own kernels, made at build time by wf-packgen in
-# ${CMAKE_BINARY_DIR}/packs/<name>/.
+# ${CMAKE_BINARY_DIR}/<FOLDER>/<name>/, FOLDER being packs (where the programs look) unless
+# it is given.
 #
-#   wf_device_pack(NAME wavefarm-gfx942 ARCH gfx942 [FORMAT co|cubin|ptx] [ENTRIES ...])
+#   wf_device_pack(NAME wavefarm-gfx942 ARCH gfx942 [FORMAT co|cubin|ptx] [ENTRIES ...]
+#                  [FOLDER test-packs])
 #       compiles the kernel entries (kernels/<op>/<name>.json) whose "arch" holds ARCH,
 #       or the ENTRIES named. FORMAT: co for gfx*; for sm_* cubin where nvcc is found,
 #       else ptx.
@@ -75,11 +77,6 @@ function(wf_find_device_entries out)
   set(${out} "${found}" PARENT_SCOPE)
 endfunction()
 
-function(wf_pack_target name)
-  set(out ${CMAKE_BINARY_DIR}/packs/${name})
-  add_custom_target(pack-${name} ALL DEPENDS ${out}/pack.json)
-endfunction()
-
 function(wf_relative_to_source out)
   set(list "")
   foreach(path IN LISTS ARGN)
@@ -90,7 +87,7 @@ function(wf_relative_to_source out)
 endfunction()
 
 function(wf_device_pack)
-  cmake_parse_arguments(P "" "NAME;ARCH;FORMAT" "ENTRIES" ${ARGN})
+  cmake_parse_arguments(P "" "NAME;ARCH;FORMAT;FOLDER" "ENTRIES" ${ARGN})
   if(NOT P_NAME OR NOT P_ARCH)
     message(FATAL_ERROR "wf_device_pack needs NAME and ARCH")
   endif()
@@ -109,7 +106,10 @@ function(wf_device_pack)
     wf_find_device_entries(entries)
   endif()
   wf_relative_to_source(words ${entries})
-  set(out ${CMAKE_BINARY_DIR}/packs/${P_NAME})
+  if(NOT P_FOLDER)
+    set(P_FOLDER packs)
+  endif()
+  set(out ${CMAKE_BINARY_DIR}/${P_FOLDER}/${P_NAME})
   set(nvcc "")
   if(P_FORMAT STREQUAL "cubin")
     set(nvcc --nvcc ${WF_NVCC})
@@ -121,9 +121,9 @@ function(wf_device_pack)
             --depfile ${out}.d ${words}
     DEPENDS wf-packgen ${entries}
     DEPFILE ${out}.d
-    COMMENT "Compiling kernels for ${P_ARCH} into packs/${P_NAME}"
+    COMMENT "Compiling kernels for ${P_ARCH} into ${P_FOLDER}/${P_NAME}"
     VERBATIM)
-  wf_pack_target(${P_NAME})
+  add_custom_target(pack-${P_NAME} ALL DEPENDS ${out}/pack.json)
 endfunction()
 
 function(wf_library_pack)
@@ -160,5 +160,5 @@ function(wf_library_pack)
     DEPFILE ${out}.d
     COMMENT "Making packs/${P_NAME}"
     VERBATIM)
-  wf_pack_target(${P_NAME})
+  add_custom_target(pack-${P_NAME} ALL DEPENDS ${out}/pack.json)
 endfunction()

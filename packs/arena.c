@@ -46,7 +46,8 @@ enum wf_status arena_take_expr(struct arena *a, struct wf_expr *e, struct wf_err
 {
     if (a->expr_count == a->expr_cap) {
         size_t cap = a->expr_cap == 0 ? 16 : 2 * a->expr_cap;
-        struct wf_expr **grown = wf_realloc_array(a->expr, cap, sizeof *grown);
+        struct wf_expr **grown =
+            wf_realloc_array(a->expr, cap, sizeof(struct wf_expr *));
         if (grown == NULL) {
             wf_expr_free(e);
             return wf_errorf(err, WF_ENOMEM, "no memory for an expression");

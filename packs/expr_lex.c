@@ -15,7 +15,7 @@
 #define SHOWN_CHARS 200
 
 static const char *const op_texts[EXPR_OP_COUNT] = {
-#define X(name, text, precedence) [EXPR_##name] = text,
+#define X(name, text, precedence) [EXPR_##name] = (text),
     EXPR_OP_LIST(X)
 #undef X
 };

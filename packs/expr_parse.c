@@ -33,7 +33,7 @@ static const struct function_row functions[FUNCTION_COUNT] = {
 };
 
 static const int precedences[EXPR_OP_COUNT] = {
-#define X(name, text, precedence) [EXPR_##name] = precedence,
+#define X(name, text, precedence) [EXPR_##name] = (precedence),
     EXPR_OP_LIST(X)
 #undef X
 };

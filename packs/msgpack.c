@@ -65,15 +65,15 @@ static bool set_uint(struct msgpack_item *ret, enum msgpack_kind kind, uint64_t 
     return true;
 }
 
-/* 0xd0 to 0xd3: signed. */
-static bool take_signed(struct msgpack *m, size_t n, struct msgpack_item *ret)
+/* 0xd0 to 0xd3: signed, of 1 << log_bytes bytes. */
+static bool take_signed(struct msgpack *m, unsigned log_bytes, struct msgpack_item *ret)
 {
+    const uint64_t sign = (uint64_t)1 << ((8u << log_bytes) - 1);
     uint64_t u;
-    if (!take_uint(m, n, &u)) {
+    if (!take_uint(m, (size_t)1 << log_bytes, &u)) {
         return false;
     }
-    bool negative = u >> (8 * n - 1) != 0;
-    return set_uint(ret, negative ? MSGPACK_OTHER : MSGPACK_UINT, u);
+    return set_uint(ret, (u & sign) != 0 ? MSGPACK_OTHER : MSGPACK_UINT, u);
 }
 
 /* Lengths of 1, 2 or 4 bytes before strings, binaries and extensions. */
@@ -108,7 +108,7 @@ static bool next_tagged(struct msgpack *m, uint8_t tag, struct msgpack_item *ret
                set_uint(ret, MSGPACK_UINT, u);
     }
     if (tag >= 0xd0 && tag <= 0xd3) {
-        return take_signed(m, (size_t)1 << (tag - 0xd0), ret);
+        return take_signed(m, tag - 0xd0u, ret);
     }
     if (tag >= 0xd4 && tag <= 0xd8) {
         return take_other(m, ((size_t)1 << (tag - 0xd4)) + 1, ret);

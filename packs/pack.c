@@ -143,7 +143,7 @@ static enum wf_status check_file(const char *folder,
                                  struct wf_error *err)
 {
     struct stat info;
-    char found[WF_SHA256_HEX];
+    char found[WF_SHA256_HEX] = "";
     char *path = wf_path_join(folder, f->path);
     if (path == NULL) {
         return wf_errorf(err, WF_ENOMEM, "no memory for a path");

@@ -227,7 +227,7 @@ enum wf_status wf_pack_verify(const struct wf_pack *pack, struct wf_error *err)
                          pack->name);
     }
     struct verifier v = { .pack = pack, .err = err };
-    v.code = wf_calloc(pack->file_count + 1, sizeof *v.code);
+    v.code = wf_calloc(pack->file_count + 1, sizeof(struct wf_code_object *));
     if (v.code == NULL) {
         return wf_errorf(err, WF_ENOMEM, "pack %s: no memory", pack->name);
     }

@@ -118,8 +118,8 @@ def main():
                 failures.append(f"{name}: mistake {i} is not caught")
         print(f"{name}: {len(documents)} documents, {len(mistakes)} mistakes")
 
-    every = BUILD / "packs/every-feature-gfx942"
-    check("pack", sorted(BUILD.glob("packs/*/pack.json")) +
+    every = BUILD / "test-packs/every-feature-gfx942"
+    check("pack", sorted(BUILD.glob("*packs/*/pack.json")) +
           sorted((SOURCE / "tests/fuzz/corpus/pack").iterdir()),
           PACK_MISTAKES, every / "pack.json")
     entries = [p for p in sorted((SOURCE / "kernels").rglob("*.json")) +
@@ -127,7 +127,7 @@ def main():
                if load(p).get("schema", "").startswith("wavefarm.kernel-entry/")]
     check("kernel-entry", entries, ENTRY_MISTAKES,
           SOURCE / "tests/packs/every_feature/every_feature.json")
-    check("provenance", sorted(BUILD.glob("packs/*/provenance.json")),
+    check("provenance", sorted(BUILD.glob("*packs/*/provenance.json")),
           PROVENANCE_MISTAKES, every / "provenance.json")
     for failure in failures:
         print("FAILED:", failure)

@@ -43,7 +43,8 @@ static void expect_fails(const struct wf_buf *b, const char *part)
 
 Test(code_object, amdgpu_kernels_with_their_metadata)
 {
-    struct wf_buf b = read_built("packs/every-feature-gfx942/every_feature.tail.co");
+    struct wf_buf b =
+        read_built("test-packs/every-feature-gfx942/every_feature.tail.co");
     struct wf_code_object *c = parse(&b);
     cr_expect_eq(wf_code_object_kind(c), WF_CODE_AMDGPU);
     cr_expect_str_eq(wf_code_object_arch(c), "gfx942");
@@ -64,7 +65,7 @@ Test(code_object, amdgpu_kernels_with_their_metadata)
 
 Test(code_object, amdgpu_processor_by_the_flags)
 {
-    struct wf_buf b = read_built("packs/every-feature-gfx942/every_feature.co");
+    struct wf_buf b = read_built("test-packs/every-feature-gfx942/every_feature.co");
     static const struct {
         uint8_t mach;
         const char *name;
@@ -86,7 +87,8 @@ Test(code_object, amdgpu_processor_by_the_flags)
 
 Test(code_object, ptx)
 {
-    struct wf_buf b = read_built("packs/every-feature-sm_90/every_feature.tail.ptx");
+    struct wf_buf b =
+        read_built("test-packs/every-feature-sm_90/every_feature.tail.ptx");
     struct wf_code_object *c = parse(&b);
     cr_expect_eq(wf_code_object_kind(c), WF_CODE_PTX);
     cr_expect_str_eq(wf_code_object_arch(c), "sm_90");
@@ -293,7 +295,7 @@ Test(code_object, damaged_elf)
 
 Test(code_object, every_prefix_of_a_real_file_is_survived)
 {
-    struct wf_buf b = read_built("packs/every-feature-gfx942/every_feature.co");
+    struct wf_buf b = read_built("test-packs/every-feature-gfx942/every_feature.co");
     for (size_t n = 0; n < b.len; n += 7) {
         struct wf_code_object *c = NULL;
         char *exact = malloc(n + 1); /* so that the sanitizer sees the end */
@@ -308,7 +310,7 @@ Test(code_object, every_prefix_of_a_real_file_is_survived)
 
 Test(code_object, every_changed_byte_of_a_real_file_is_survived)
 {
-    struct wf_buf b = read_built("packs/every-feature-gfx942/every_feature.co");
+    struct wf_buf b = read_built("test-packs/every-feature-gfx942/every_feature.co");
     for (size_t i = 0; i < b.len; i++) {
         struct wf_code_object *c = NULL;
         b.data[i] = (char)(b.data[i] ^ 0xff);

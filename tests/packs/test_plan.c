@@ -66,7 +66,7 @@ static void open_every(void)
     struct wf_error err = { .text = "" };
     const char *build = getenv("WF_BINARY_DIR");
     cr_assert_not_null(build, "WF_BINARY_DIR is not set: run through ctest");
-    char *folder = wf_path_join(build, "packs/every-feature-gfx942");
+    char *folder = wf_path_join(build, "test-packs/every-feature-gfx942");
     cr_assert_eq(wf_pack_open(folder, &every, &err), WF_OK, "%s", err.text);
     free(folder);
 }

@@ -53,7 +53,7 @@ static void make_copy(const char *from, const char *to)
     char folder[512];
     const char *build = getenv("WF_BINARY_DIR");
     cr_assert_not_null(build, "WF_BINARY_DIR is not set: run through ctest");
-    (void)snprintf(folder, sizeof folder, "%s/packs/every-feature-gfx942", build);
+    (void)snprintf(folder, sizeof folder, "%s/test-packs/every-feature-gfx942", build);
     copy_file(folder, "every_feature.co");
     copy_file(folder, "every_feature.tail.co");
     struct wf_buf b = read_at(folder, "pack.json");
