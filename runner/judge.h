@@ -151,9 +151,9 @@ enum wf_status judge_launch(struct judge *j,
 /* Seed offset of the inputs of the timed launches. */
 uint64_t judge_timed_offset(const struct judge *j);
 
-/* judge_measure.c */
+/* judge_measure.c: `checked` is how long the checked launch took. */
 enum wf_status judge_measure(struct judge *j,
-                             double estimate_ns,
+                             const struct wf_sp_ran *checked,
                              size_t *ret_last_set,
                              struct wf_error *err);
 

@@ -161,8 +161,7 @@ static enum wf_status timed_launches(struct judge *j,
 {
     size_t last_set = 0;
     int64_t start_ns = wf_monotonic_ns();
-    double estimate_ns = ran->event_ms * 1e6;
-    enum wf_status st = judge_measure(j, estimate_ns, &last_set, err);
+    enum wf_status st = judge_measure(j, ran, &last_set, err);
     j->result->phases.measure += wf_monotonic_ns() - start_ns;
     if (st == WF_OK) {
         st = judge_make_reference(j, judge_timed_offset(j), err);

@@ -24,6 +24,7 @@
 #define CLOCK_CHECK_NS     20e6
 #define CLOCK_CHECK_MAX    100000.0
 #define CLOCK_CHECK_TRIES  3
+#define HOST_SHARE_LEAST   100.0
 #define CLOCK_DROP         0.9
 #define FLOOR_SLACK        0.95
 #define F32_EMULATION      8.0 /* tensor units may do f32 this much faster than said */
@@ -120,6 +121,14 @@ static struct wf_sp_measure group_request(const struct meter *m)
     return want;
 }
 
+/* A launch's time to plan with: a clock that says nothing, or next to nothing beside
+ * what passed on the host, must not lead to endless batches. */
+static double plan_ns(double event_ns, double host_ns)
+{
+    double least = host_ns / HOST_SHARE_LEAST;
+    return isfinite(event_ns) && event_ns > least ? event_ns : least;
+}
+
 static double per_launch_ns(const struct wf_sp_sample *s, uint32_t launches)
 {
     return s->event_ms * 1e6 / launches;
@@ -147,8 +156,10 @@ static enum wf_status warm_up(struct meter *m, struct wf_error *err)
             (uint64_t)want.batches * (want.launches + want.lead);
         for (uint32_t i = 0; st == WF_OK && i < want.batches; i++) {
             double ns = per_launch_ns(&g.sample[i], want.launches);
+            double host_ns =
+                (double)g.wall_ns / want.batches / ((double)want.launches + want.lead);
             state = warmup_add(&w, ns, g.wall_ns / want.batches);
-            m->estimate_ns = isfinite(ns) && ns > 0 ? ns : m->estimate_ns;
+            m->estimate_ns = plan_ns(ns, host_ns);
             if (state != WARMUP_MORE) {
                 break;
             }
@@ -247,6 +258,9 @@ static enum wf_status one_group(struct meter *m, struct wf_error *err)
     struct group g;
     struct wf_sp_power power[2];
     struct wf_sp_measure want = group_request(m);
+    size_t left =
+        (size_t)m->j->request->measure.max_samples - m->j->result->timing.count;
+    want.batches = left < want.batches ? (uint32_t)left : want.batches;
     enum wf_status st = read_power(m, &power[0], err);
     if (st == WF_OK) {
         st = run_group(m, &want, &g, err);
@@ -317,6 +331,20 @@ static size_t count_flagged(const struct result_timing *t)
     return n;
 }
 
+static void noisy(struct result *r, enum stop_reason reason, double width)
+{
+    const char *why = reason == STOP_BUDGET ? "the budget ended" : "as many as allowed";
+    if (isfinite(width)) {
+        result_time(r, WF_TIME_NOISY,
+                    "the median's interval is +-%.2f %% after %zu samples (%s)",
+                    100 * width, r->timing.count, why);
+    } else {
+        result_time(r, WF_TIME_NOISY,
+                    "%zu samples are too few for an interval of the median (%s)",
+                    r->timing.count, why);
+    }
+}
+
 /* The verdict, unless a worse one stands already. */
 static void conclude(struct result *r, enum stop_reason reason, double width)
 {
@@ -343,10 +371,7 @@ static void conclude(struct result *r, enum stop_reason reason, double width)
     case STOP_BUDGET:
     case STOP_SAMPLES:
     case STOP_NOT_YET:
-        result_time(r, WF_TIME_NOISY,
-                    "the median's interval is +-%.2f %% after %zu samples (%s)",
-                    100 * width, r->timing.count,
-                    reason == STOP_BUDGET ? "the budget ended" : "as many as allowed");
+        noisy(r, reason, width);
         break;
     }
 }
@@ -455,11 +480,11 @@ static enum wf_status prepare(struct judge *j, bool *ret_can, struct wf_error *e
 }
 
 enum wf_status judge_measure(struct judge *j,
-                             double estimate_ns,
+                             const struct wf_sp_ran *checked,
                              size_t *ret_last_set,
                              struct wf_error *err)
 {
-    struct meter m = { .j = j, .estimate_ns = estimate_ns };
+    struct meter m = { .j = j };
     struct wf_sp_ran ran;
     bool can = false;
     j->say("stage measure");
@@ -468,6 +493,7 @@ enum wf_status judge_measure(struct judge *j,
     if (st == WF_OK && !can) {
         return judge_launch(j, &ran, err); /* outputs to judge all the same */
     }
+    m.estimate_ns = plan_ns(checked->event_ms * 1e6, (double)checked->host_ns);
     set_batch(&m);
     if (st == WF_OK) {
         st = warm_up(&m, err);

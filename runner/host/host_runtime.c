@@ -6,7 +6,7 @@
  * hipSetDevice binds the calling thread to its device's set, and threads that a kernel
  * starts later inherit it. Code objects are refused: they need a GPU or the emulator.
  */
-#include "runner/hip_exports.h"
+#include "runner/host/host_runtime.h"
 
 #include "core/buf.h"
 #include "core/clock.h"
@@ -42,7 +42,7 @@ static struct utsname host_uname;
 static _Thread_local int current_device;
 static _Thread_local hipError_t last_error;
 
-static hipError_t fail(hipError_t code)
+hipError_t host_fail(hipError_t code)
 {
     if (code != hipSuccess) {
         last_error = code;
@@ -66,7 +66,7 @@ static void host_start(void)
 static hipError_t host_ready(void)
 {
     (void)pthread_once(&host_once, host_start);
-    return fail(host_status == WF_OK ? hipSuccess : hipErrorNoDevice);
+    return host_fail(host_status == WF_OK ? hipSuccess : hipErrorNoDevice);
 }
 
 static hipError_t device_ready(int device)
@@ -76,7 +76,7 @@ static hipError_t device_ready(int device)
         return code;
     }
     if (device < 0 || device >= host_devices.count) {
-        return fail(hipErrorInvalidDevice);
+        return host_fail(hipErrorInvalidDevice);
     }
     return hipSuccess;
 }
@@ -95,7 +95,7 @@ static int first_cpu(int device)
 
 hipError_t hipInit(unsigned flags)
 {
-    return flags == 0 ? host_ready() : fail(hipErrorInvalidValue);
+    return flags == 0 ? host_ready() : host_fail(hipErrorInvalidValue);
 }
 
 hipError_t hipDriverGetVersion(int *version)
@@ -124,7 +124,7 @@ hipError_t hipSetDevice(int device)
         return code;
     }
     if (sched_setaffinity(0, sizeof(cpu_set_t), &host_devices.set[device]) != 0) {
-        return fail(hipErrorInvalidDevice);
+        return host_fail(hipErrorInvalidDevice);
     }
     current_device = device;
     return hipSuccess;
@@ -159,7 +159,7 @@ hipError_t hipDeviceGetAttribute(int *value, int attribute, int device)
         *value = (int)host_cache_bytes(first_cpu(device), 2);
         return hipSuccess;
     default:
-        return fail(hipErrorInvalidValue);
+        return host_fail(hipErrorInvalidValue);
     }
 }
 
@@ -170,7 +170,7 @@ hipError_t hipDeviceGetName(char *name, int bytes, hipDevice_t device)
         return code;
     }
     if (!name || bytes <= 0) {
-        return fail(hipErrorInvalidValue);
+        return host_fail(hipErrorInvalidValue);
     }
     host_cpu_model(name, (size_t)bytes);
     return hipSuccess;
@@ -248,11 +248,11 @@ hipError_t hipMalloc(void **ptr, size_t bytes)
      * still an answer. */
     uint64_t available = bytes > CHECK_ABOVE_BYTES ? host_memory_available() : 0;
     if (available && bytes > available) {
-        return fail(hipErrorOutOfMemory);
+        return host_fail(hipErrorOutOfMemory);
     }
     if (posix_memalign(ptr, HOST_ALIGNMENT, bytes) != 0) {
         *ptr = NULL;
-        return fail(hipErrorOutOfMemory);
+        return host_fail(hipErrorOutOfMemory);
     }
     return hipSuccess;
 }
@@ -278,7 +278,7 @@ hipError_t hipMemcpy(void *dst, const void *src, size_t bytes, int kind)
 {
     if (kind < hipMemcpyHostToHost || kind > hipMemcpyDefault ||
         (bytes && (!dst || !src))) {
-        return fail(hipErrorInvalidValue);
+        return host_fail(hipErrorInvalidValue);
     }
     if (bytes) {
         memmove(dst, src, bytes);
@@ -299,7 +299,7 @@ hipError_t hipMemcpyAsync(void *dst,
 hipError_t hipMemset(void *dst, int value, size_t bytes)
 {
     if (bytes && !dst) {
-        return fail(hipErrorInvalidValue);
+        return host_fail(hipErrorInvalidValue);
     }
     if (bytes) {
         memset(dst, value, bytes);
@@ -324,7 +324,7 @@ hipError_t hipStreamCreateWithFlags(hipStream_t *stream, unsigned flags)
 {
     *stream = wf_calloc(1, sizeof(**stream));
     if (!*stream) {
-        return fail(hipErrorOutOfMemory);
+        return host_fail(hipErrorOutOfMemory);
     }
     (*stream)->flags = flags;
     return hipSuccess;
@@ -352,7 +352,7 @@ hipError_t hipEventCreateWithFlags(hipEvent_t *event, unsigned flags)
 {
     (void)flags;
     *event = wf_calloc(1, sizeof(**event));
-    return *event ? hipSuccess : fail(hipErrorOutOfMemory);
+    return *event ? hipSuccess : host_fail(hipErrorOutOfMemory);
 }
 
 hipError_t hipEventDestroy(hipEvent_t event)
@@ -365,7 +365,7 @@ hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream)
 {
     (void)stream;
     if (!event) {
-        return fail(hipErrorInvalidHandle);
+        return host_fail(hipErrorInvalidHandle);
     }
     event->at_ns = wf_monotonic_ns();
     event->recorded = 1;
@@ -374,64 +374,21 @@ hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream)
 
 hipError_t hipEventSynchronize(hipEvent_t event)
 {
-    return event ? hipSuccess : fail(hipErrorInvalidHandle);
+    return event ? hipSuccess : host_fail(hipErrorInvalidHandle);
 }
 
 hipError_t hipEventQuery(hipEvent_t event)
 {
-    return event ? hipSuccess : fail(hipErrorInvalidHandle);
+    return event ? hipSuccess : host_fail(hipErrorInvalidHandle);
 }
 
 hipError_t hipEventElapsedTime(float *ms, hipEvent_t start, hipEvent_t stop)
 {
     if (!start || !stop || !start->recorded || !stop->recorded) {
-        return fail(hipErrorInvalidHandle);
+        return host_fail(hipErrorInvalidHandle);
     }
     *ms = (float)((double)(stop->at_ns - start->at_ns) * 1e-6);
     return hipSuccess;
-}
-
-/* --- code objects --- */
-
-hipError_t hipModuleLoadData(hipModule_t *module, const void *image)
-{
-    (void)image;
-    *module = NULL;
-    return fail(hipErrorNotSupported);
-}
-
-hipError_t hipModuleUnload(hipModule_t module)
-{
-    (void)module;
-    return fail(hipErrorInvalidHandle);
-}
-
-hipError_t hipModuleGetFunction(hipFunction_t *function,
-                                hipModule_t module,
-                                const char *name)
-{
-    (void)module;
-    (void)name;
-    *function = NULL;
-    return fail(hipErrorInvalidHandle);
-}
-
-hipError_t hipModuleLaunchKernel(hipFunction_t function,
-                                 unsigned grid_x,
-                                 unsigned grid_y,
-                                 unsigned grid_z,
-                                 unsigned block_x,
-                                 unsigned block_y,
-                                 unsigned block_z,
-                                 unsigned shared_bytes,
-                                 hipStream_t stream,
-                                 void **params,
-                                 void **extra)
-{
-    (void)function, (void)grid_x, (void)grid_y, (void)grid_z, (void)block_x;
-    (void)block_y, (void)block_z, (void)shared_bytes, (void)stream, (void)params;
-    (void)extra;
-    return fail(hipErrorInvalidHandle);
 }
 
 /* --- errors --- */

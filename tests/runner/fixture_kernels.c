@@ -6,7 +6,6 @@
 #include "packs/library_abi.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -313,28 +312,6 @@ static int noisy(void *state, char *message, size_t bytes)
     return WF_LIB_OK;
 }
 
-static pthread_t side_thread;
-static int side_running;
-
-static void *side_work(void *state)
-{
-    right(state, NULL, 0);
-    wait_ns(3000000);
-    return NULL;
-}
-
-/* Right only when somebody waits for the thread of the launch before. */
-static int side_thread_launch(void *state, char *message, size_t bytes)
-{
-    (void)message;
-    (void)bytes;
-    if (side_running) {
-        (void)pthread_join(side_thread, NULL);
-    }
-    side_running = pthread_create(&side_thread, NULL, side_work, state) == 0;
-    return WF_LIB_OK;
-}
-
 static int wants_values_at_prepare(const struct wf_lib_problem *problem,
                                    const struct wf_lib_device *device,
                                    void *workspace,
@@ -389,8 +366,6 @@ static const struct wf_lib_kernel kernels[] = {
     KERNEL(nondeterministic),
     KERNEL(replays_first),
     KERNEL(noisy),
-    { "side_thread", "gemm", supports, workspace_bytes, prepare, side_thread_launch,
-      destroy },
     { "computes_in_prepare", "gemm", supports, workspace_bytes, wants_values_at_prepare,
       replays_first, destroy },
     { "refuses", "gemm", refuses, workspace_bytes, prepare, right, destroy },

@@ -32,7 +32,7 @@ static const char *const kernels[] = {
     "nondeterministic",
     "replays_first",
     "noisy",
-    "side_thread",
+
     "computes_in_prepare",
     "refuses",
     "missing_in_library",

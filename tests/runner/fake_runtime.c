@@ -1,0 +1,315 @@
+/* A HIP runtime for tests: the host runtime's memory and clock, with "code objects"
+ * whose kernels are the C functions below, found by symbol. It runs the every_feature
+ * pack built for gfx942, so the way of arguments from pack.json to a kernel is tested
+ * without a GPU, and it misbehaves on request:
+ *
+ *   FAKE_MODELLED=1  times are a model's
+ *   FAKE_EVENTS=zero|negative|nan|fast  what hipEventElapsedTime says
+ *   FAKE_THROTTLED=1  power reports a throttle reason
+ *   FAKE_FAULT=1  the first launch leaves a sticky fault */
+#include "runner/host/host_runtime.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The host runtime's own, renamed by the build. */
+hipError_t host_synchronize(void);
+hipError_t host_elapsed(float *ms, hipEvent_t start, hipEvent_t stop);
+
+static int fault;
+
+static int is_set(const char *variable)
+{
+    const char *value = getenv(variable);
+    return value && value[0] == '1';
+}
+
+int wf_rt_info(struct wf_rt_info *ret)
+{
+    memset(ret, 0, sizeof(*ret));
+    ret->size = sizeof(*ret);
+    ret->abi = 1;
+    ret->times_modelled = is_set("FAKE_MODELLED");
+    (void)snprintf(ret->name, sizeof(ret->name), "fake");
+    (void)snprintf(ret->version, sizeof(ret->version), "fake 1");
+    return 0;
+}
+
+int wf_rt_device_info(int device, struct wf_rt_device_info *ret)
+{
+    if (device != 0) {
+        return 1;
+    }
+    memset(ret, 0, sizeof(*ret));
+    ret->size = sizeof(*ret);
+    ret->cu_count = 4;
+    ret->xcc_count = 1;
+    ret->warp_size = 64;
+    ret->memory_bytes = 1u << 30;
+    ret->llc_bytes = 1u << 20;
+    ret->lds_bytes = 65536;
+    (void)snprintf(ret->name, sizeof(ret->name), "Fake MI300X");
+    (void)snprintf(ret->arch, sizeof(ret->arch), "gfx942:sramecc+:xnack-");
+    (void)snprintf(ret->pci_bus_id, sizeof(ret->pci_bus_id), "0000:c1:00.0");
+    return 0;
+}
+
+int wf_rt_power(int device, struct wf_rt_power *ret)
+{
+    (void)device;
+    ret->clock_mhz = 2100;
+    ret->power_w = 500;
+    ret->throttle_reasons = is_set("FAKE_THROTTLED") ? 1 : 0;
+    return 0;
+}
+
+hipError_t hipDeviceSynchronize(void)
+{
+    return fault ? host_fail(hipErrorIllegalAddress) : host_synchronize();
+}
+
+hipError_t hipEventElapsedTime(float *ms, hipEvent_t start, hipEvent_t stop)
+{
+    const char *how = getenv("FAKE_EVENTS");
+    hipError_t code = host_elapsed(ms, start, stop);
+    if (how && strcmp(how, "zero") == 0) {
+        *ms = 0;
+    } else if (how && strcmp(how, "negative") == 0) {
+        *ms = -*ms;
+    } else if (how && strcmp(how, "nan") == 0) {
+        *ms = (float)NAN;
+    } else if (how && strcmp(how, "fast") == 0) {
+        *ms *= 0.01F;
+    }
+    return code;
+}
+
+/* --- kernels --- */
+
+struct args {
+    const unsigned char *bytes; /* packed, or NULL */
+    void **list;                /* of pointers, of a cooperative launch */
+    size_t size, used, index;
+};
+
+static void take(struct args *a, void *ret, size_t n)
+{
+    if (a->list) {
+        memcpy(ret, a->list[a->index++], n);
+        return;
+    }
+    a->used = (a->used + n - 1) / n * n;
+    memcpy(ret, a->bytes + a->used, n);
+    a->used += n;
+}
+
+struct task {
+    int32_t m;
+    int16_t n;
+    int64_t k;
+    uint8_t several;
+    float *partial;
+    float alpha;
+    uint32_t *count;
+    uint16_t split;
+};
+
+static void multiply_part(const struct task *t, const float *const *operands, int part)
+{
+    int share = ((int)t->k + t->split - 1) / t->split;
+    int begin = part * share;
+    int end = begin + share < t->k ? begin + share : (int)t->k;
+    for (int i = 0; i < t->m; i++) {
+        for (int j = 0; j < t->n; j++) {
+            float sum = 0;
+            for (int x = begin; x < end; x++) {
+                sum += operands[0][i * t->k + x] * operands[1][j * t->k + x];
+            }
+            t->partial[((int64_t)part * t->m + i) * t->n + j] = t->alpha * sum;
+        }
+    }
+}
+
+/* wf_every_multiply(u8, pointers, struct): tests/packs/every_feature/multiply.hip */
+static hipError_t multiply(struct args *a, const unsigned grid[3])
+{
+    uint8_t several = 0;
+    const float *const *operands = NULL;
+    struct task t;
+    take(a, &several, sizeof(several));
+    take(a, &operands, sizeof(operands));
+    if (a->used != 16 || a->size != 16 + sizeof(t)) {
+        return hipErrorInvalidValue;
+    }
+    memcpy(&t, a->bytes + a->used, sizeof(t));
+    if (several != t.several || operands[2] != NULL || grid[2] != t.split) {
+        return hipErrorInvalidValue;
+    }
+    for (int part = 0; part < t.split; part++) {
+        multiply_part(&t, operands, part);
+    }
+    for (unsigned tile = 0; tile < grid[0] * grid[1]; tile++) {
+        t.count[tile] += t.split;
+    }
+    return hipSuccess;
+}
+
+/* wf_every_reduce: writes NaN where a workspace is not as it was declared. */
+static hipError_t reduce(struct args *a, const unsigned grid[3])
+{
+    float *d = NULL;
+    const float *partial = NULL;
+    const uint32_t *count = NULL;
+    const float *zero = NULL;
+    int32_t begin, end, m, n, split, blocks;
+    take(a, &d, sizeof(d));
+    take(a, &partial, sizeof(partial));
+    take(a, &count, sizeof(count));
+    take(a, &zero, sizeof(zero));
+    take(a, &begin, sizeof(begin));
+    take(a, &end, sizeof(end));
+    take(a, &m, sizeof(m));
+    take(a, &n, sizeof(n));
+    take(a, &split, sizeof(split));
+    take(a, &blocks, sizeof(blocks));
+    if (a->size != a->used || grid[0] != (unsigned)blocks) {
+        return hipErrorInvalidValue;
+    }
+    for (int at = 0; at < (end - begin) * n; at++) {
+        int i = begin + at / n;
+        int j = at % n;
+        float sum = zero[j];
+        for (int part = 0; part < split; part++) {
+            sum += partial[((int64_t)part * m + i) * n + j];
+        }
+        uint32_t seen = count[i / 16 * ((n + 15) / 16) + j / 16];
+        d[at] = seen == (uint32_t)split ? sum : (float)NAN;
+    }
+    return hipSuccess;
+}
+
+static hipError_t add_c(struct args *a, const unsigned grid[3])
+{
+    float *d = NULL;
+    const float *c = NULL;
+    int64_t elements = 0;
+    double beta = 0;
+    (void)grid;
+    if (!a->list) {
+        return hipErrorInvalidValue; /* declared cooperative */
+    }
+    take(a, &d, sizeof(d));
+    take(a, &c, sizeof(c));
+    take(a, &elements, sizeof(elements));
+    take(a, &beta, sizeof(beta));
+    for (int64_t i = 0; i < elements; i++) {
+        d[i] = (float)((double)d[i] + beta * (double)c[i]);
+    }
+    return hipSuccess;
+}
+
+/* --- modules --- */
+
+struct ihipModule_t {
+    int unused;
+};
+
+struct ihipModuleSymbol_t {
+    const char *name;
+    hipError_t (*run)(struct args *a, const unsigned grid[3]);
+};
+
+static struct ihipModule_t the_module;
+static struct ihipModuleSymbol_t symbols[] = {
+    { "wf_every_multiply", multiply },
+    { "wf_every_reduce", reduce },
+    { "wf_every_add_c", add_c },
+};
+
+hipError_t hipModuleLoadData(hipModule_t *module, const void *image)
+{
+    *module = &the_module;
+    return memcmp(image, "\177ELF", 4) == 0 ? hipSuccess
+                                            : host_fail(hipErrorInvalidImage);
+}
+
+hipError_t hipModuleUnload(hipModule_t module)
+{
+    (void)module;
+    return hipSuccess;
+}
+
+hipError_t hipModuleGetFunction(hipFunction_t *function,
+                                hipModule_t module,
+                                const char *name)
+{
+    (void)module;
+    for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+        if (strcmp(symbols[i].name, name) == 0) {
+            *function = &symbols[i];
+            return hipSuccess;
+        }
+    }
+    return host_fail(hipErrorNotFound);
+}
+
+static hipError_t run(hipFunction_t function, struct args *a, const unsigned grid[3])
+{
+    fault = fault || is_set("FAKE_FAULT");
+    return host_fail(function->run(a, grid));
+}
+
+hipError_t hipModuleLaunchKernel(hipFunction_t function,
+                                 unsigned grid_x,
+                                 unsigned grid_y,
+                                 unsigned grid_z,
+                                 unsigned block_x,
+                                 unsigned block_y,
+                                 unsigned block_z,
+                                 unsigned shared_bytes,
+                                 hipStream_t stream,
+                                 void **params,
+                                 void **extra)
+{
+    const unsigned grid[3] = { grid_x, grid_y, grid_z };
+    struct args a = { 0 };
+    (void)stream;
+    if (params || extra[0] != HIP_LAUNCH_PARAM_BUFFER_POINTER ||
+        extra[2] != HIP_LAUNCH_PARAM_BUFFER_SIZE || extra[4] != HIP_LAUNCH_PARAM_END ||
+        block_x * block_y * block_z != 256 || shared_bytes > 65536) {
+        return host_fail(hipErrorInvalidValue);
+    }
+    a.bytes = extra[1];
+    memcpy(&a.size, extra[3], sizeof(a.size));
+    return run(function, &a, grid);
+}
+
+hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t function,
+                                            unsigned grid_x,
+                                            unsigned grid_y,
+                                            unsigned grid_z,
+                                            unsigned block_x,
+                                            unsigned block_y,
+                                            unsigned block_z,
+                                            unsigned shared_bytes,
+                                            hipStream_t stream,
+                                            void **params)
+{
+    const unsigned grid[3] = { grid_x, grid_y, grid_z };
+    struct args a = { .list = params };
+    (void)block_x, (void)block_y, (void)block_z, (void)shared_bytes, (void)stream;
+    return run(function, &a, grid);
+}
+
+hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
+                                                              hipFunction_t function,
+                                                              int block_threads,
+                                                              size_t shared_bytes)
+{
+    (void)function;
+    *blocks = shared_bytes > 1024 ? 2 : 2048 / block_threads;
+    return hipSuccess;
+}
