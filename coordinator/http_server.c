@@ -500,6 +500,15 @@ static enum wf_status socket_address(const struct wf_server_options *o,
     return wf_errorf(err, WF_EINVAL, "'%s' is not a numeric address", o->host);
 }
 
+/* Percent-decoding in place. A path with an encoded zero byte would be cut there: it is
+ * left as it is and then matches no route. */
+static size_t unescape(void *cls, struct MHD_Connection *connection, char *text)
+{
+    (void)cls;
+    (void)connection;
+    return strstr(text, "%00") ? strlen(text) : MHD_http_unescape(text);
+}
+
 static void quiet_log(void *cls, const char *fmt, va_list ap)
 {
     (void)cls;
@@ -532,8 +541,9 @@ static enum wf_status start_daemon(struct wf_server *s,
     s->daemon = MHD_start_daemon(
         flags | (o->tls_cert ? MHD_USE_TLS : 0u), (uint16_t)o->port, NULL, NULL,
         access_request, s, MHD_OPTION_EXTERNAL_LOGGER, quiet_log, NULL,
-        MHD_OPTION_SOCK_ADDR, (struct sockaddr *)(void *)address,
-        MHD_OPTION_NOTIFY_COMPLETED, request_done, s, MHD_OPTION_THREAD_POOL_SIZE,
+        MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL, MHD_OPTION_SOCK_ADDR,
+        (struct sockaddr *)(void *)address, MHD_OPTION_NOTIFY_COMPLETED, request_done,
+        s, MHD_OPTION_THREAD_POOL_SIZE,
         (unsigned)(o->metrics_only ? 1
                                    : wf_config_number(config, WF_SETTING_http_threads)),
         MHD_OPTION_CONNECTION_LIMIT,
