@@ -141,7 +141,7 @@ static enum wf_status read_member(struct metadata *md,
 static enum wf_status read_kernel(struct metadata *md)
 {
     struct msgpack_item map, symbol = { .kind = MSGPACK_NIL };
-    struct wf_code_kernel k = { .has_metadata = true };
+    struct wf_code_kernel k = { .has_layout = true };
     if (!msgpack_next(&md->m, &map) || map.kind != MSGPACK_MAP) {
         return bad(md);
     }

@@ -30,6 +30,10 @@ struct wf_code_kernel *code_find(struct wf_code_object *c,
 enum wf_status code_read_amdgpu_metadata(struct wf_code_object *c,
                                          const struct elf *e,
                                          struct wf_error *err);
+/* Fills in the parameters of kernels; a kernel without them is left without. */
+enum wf_status code_read_cubin_parameters(struct wf_code_object *c,
+                                          const struct elf *e,
+                                          struct wf_error *err);
 enum wf_status code_read_ptx(struct wf_code_object *c,
                              const void *data,
                              size_t bytes,

@@ -140,7 +140,8 @@ static enum wf_status read_cubin(struct wf_code_object *c,
     c->kind = WF_CODE_CUBIN;
     unsigned sm = e->abi_version >= 8 ? (e->flags >> 8) & 0xff : e->flags & 0xff;
     (void)snprintf(c->arch, sizeof c->arch, "sm_%u", sm);
-    return elf_symbols(e, visit_cubin, c, err);
+    enum wf_status st = elf_symbols(e, visit_cubin, c, err);
+    return st != WF_OK ? st : code_read_cubin_parameters(c, e, err);
 }
 
 static enum wf_status read_shared(struct wf_code_object *c,

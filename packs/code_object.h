@@ -23,10 +23,11 @@ struct wf_code_arg {
 
 struct wf_code_kernel {
     const char *name;
-    bool has_metadata;       /* the members below are known (AMDGPU) */
-    uint32_t kernarg_bytes;  /* with the hidden arguments */
+    bool has_layout;         /* arg is known (AMDGPU, cubin) */
     struct wf_code_arg *arg; /* without the hidden ones */
     size_t arg_count;
+    /* AMDGPU only, 0 elsewhere. */
+    uint32_t kernarg_bytes; /* with the hidden arguments */
     uint32_t private_bytes; /* scratch of a work-item */
     uint32_t vgpr_spills, sgpr_spills;
     uint32_t vgprs, agprs, sgprs, lds_bytes, max_workgroup;

@@ -17,7 +17,7 @@
 #define SEGMENT_NOTE  4
 
 struct section {
-    uint32_t type, link;
+    uint32_t name, type, link;
     uint64_t offset, size, entry;
 };
 
@@ -77,6 +77,7 @@ enum wf_status elf_open(const void *data,
     e.flags = u32(h + 48);
     e.segment_count = u16(h + 56);
     e.section_count = u16(h + 60);
+    e.names_section = u16(h + 62);
     if (e.section_count > MAX_TABLES || e.segment_count > MAX_TABLES) {
         return bad(&e, "too many sections or segments", err);
     }
@@ -95,7 +96,8 @@ enum wf_status elf_open(const void *data,
 static struct section section_at(const struct elf *e, uint32_t i)
 {
     const uint8_t *s = e->data + e->section_offset + (uint64_t)i * SECTION_BYTES;
-    return (struct section){ .type = u32(s + 4),
+    return (struct section){ .name = u32(s),
+                             .type = u32(s + 4),
                              .offset = u64(s + 24),
                              .size = u64(s + 32),
                              .link = u32(s + 40),
@@ -169,6 +171,32 @@ enum wf_status elf_symbols(const struct elf *elf,
         }
     }
     return st;
+}
+
+enum wf_status elf_section(const struct elf *elf,
+                           const char *name,
+                           const uint8_t **ret,
+                           size_t *ret_bytes,
+                           struct wf_error *err)
+{
+    struct section names = { 0 };
+    if (elf->names_section < elf->section_count) {
+        names = section_at(elf, elf->names_section);
+    }
+    if (at(elf, names.offset, names.size) == NULL) {
+        return bad(elf, "section names outside the file", err);
+    }
+    for (uint32_t i = 0; i < elf->section_count; i++) {
+        struct section s = section_at(elf, i);
+        const char *found = string_at(elf, &names, s.name);
+        if (found == NULL || strcmp(found, name) != 0) {
+            continue;
+        }
+        *ret = at(elf, s.offset, s.size);
+        *ret_bytes = (size_t)s.size;
+        return *ret != NULL ? WF_OK : bad(elf, "section outside the file", err);
+    }
+    return wf_errorf(err, WF_ENOTFOUND, "%s: no section %s", elf->source, name);
 }
 
 static uint64_t align4(uint64_t n)

@@ -28,7 +28,7 @@ struct elf {
     uint16_t type, machine;
     uint32_t flags;
     uint64_t section_offset, segment_offset;
-    uint16_t section_count, segment_count;
+    uint16_t section_count, segment_count, names_section;
 };
 
 struct elf_symbol {
@@ -54,6 +54,13 @@ enum wf_status elf_symbols(const struct elf *elf,
                                                    const struct elf_symbol *s,
                                                    struct wf_error *err),
                            void *ctx,
+                           struct wf_error *err);
+
+/* Content of the first section of that name; ENOTFOUND. */
+enum wf_status elf_section(const struct elf *elf,
+                           const char *name,
+                           const uint8_t **ret,
+                           size_t *ret_bytes,
                            struct wf_error *err);
 
 /* First note of that owner and type in a PT_NOTE segment; ENOTFOUND. */

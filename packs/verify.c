@@ -166,7 +166,7 @@ static enum wf_status verify_launch(struct verifier *v, size_t launch)
     if (k == NULL) {
         return wrong_symbol(v, launch, file, c);
     }
-    return k->has_metadata ? check_layout(v, launch, k) : WF_OK;
+    return k->has_layout ? check_layout(v, launch, k) : WF_OK;
 }
 
 static enum wf_status verify_code(struct verifier *v)

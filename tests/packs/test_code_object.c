@@ -52,7 +52,7 @@ Test(code_object, amdgpu_kernels_with_their_metadata)
     cr_expect_eq(wf_code_object_find(c, "wf_every_reduce.kd"), NULL);
     const struct wf_code_kernel *k = wf_code_object_find(c, "wf_every_add_c");
     cr_assert_not_null(k);
-    cr_expect(k->has_metadata);
+    cr_expect(k->has_layout);
     cr_assert_eq(k->arg_count, 5, "hidden arguments are left out");
     cr_expect(k->arg[4].offset == 32 && k->arg[4].bytes == 4);
     cr_expect_eq(k->max_workgroup, 256);
@@ -160,7 +160,11 @@ static void put(struct wf_buf *b, size_t at, uint64_t v, size_t n)
     memcpy(b->data + at, &v, n);
 }
 
-#define SYMTAB 64 + 3 * 64
+#define SYMTAB (64 + 4 * 64)
+
+/* Content of a section ".nv.info.kernel". */
+static const char *info = "";
+static size_t info_bytes;
 
 static struct wf_buf make_elf(uint16_t machine,
                               uint8_t abi,
@@ -180,7 +184,8 @@ static struct wf_buf make_elf(uint16_t machine,
     put(&b, 40, 64, 8); /* sections */
     put(&b, 48, flags, 4);
     put(&b, 58, 64, 2);
-    put(&b, 60, 3, 2);
+    put(&b, 60, 4, 2);
+    put(&b, 62, 2, 2); /* names of sections */
     for (size_t i = 0; i < n; i++) {
         put(&b, symtab + i * 24, names.len, 4);
         put(&b, symtab + i * 24 + 4, s[i].info, 1);
@@ -195,8 +200,14 @@ static struct wf_buf make_elf(uint16_t machine,
     put(&b, 128 + 56, 24, 8);
     put(&b, 192 + 4, 3, 4); /* STRTAB */
     put(&b, 192 + 24, strtab, 8);
+    put(&b, 256, names.len, 4);
+    put(&b, 256 + 4, 0x70000000, 4);
+    cr_assert_eq(wf_buf_add(&names, ".nv.info.kernel", 16, NULL), WF_OK);
     put(&b, 192 + 32, names.len, 8);
+    put(&b, 256 + 24, strtab + names.len, 8);
+    put(&b, 256 + 32, info_bytes, 8);
     cr_assert_eq(wf_buf_add(&b, names.data, names.len, NULL), WF_OK);
+    cr_assert_eq(wf_buf_add(&b, info, info_bytes, NULL), WF_OK);
     wf_buf_free(&names);
     return b;
 }
@@ -236,6 +247,53 @@ Test(code_object, cubins_run_on_their_major_version_only)
                   wf_code_object_runs_on(c, "sm_x"));
     wf_code_object_free(c);
     wf_buf_free(&b);
+}
+
+/* A parameter's attribute: ordinal, offset, size. */
+#define PARAMETER(ordinal, offset, size) \
+    "\4\x17\x0c\0\0\0\0\0" ordinal "\0" offset "\0\0\xf0" size "\0"
+
+static struct wf_code_object *parse_info(const char *bytes, size_t n)
+{
+    static const struct made_symbol s[] = { { "kernel", 0x12, 0x10, 1 } };
+    info = bytes;
+    info_bytes = n;
+    struct wf_buf b = make_elf(ELF_CUDA, 8, 0x6005a04, s, 1);
+    struct wf_code_object *c = parse(&b);
+    wf_buf_free(&b);
+    return c;
+}
+
+Test(code_object, parameters_of_a_cubin)
+{
+    static const char bytes[] = "\4\x37\4\0\x82\0\0\0" PARAMETER("\1", "\x08", "\x11")
+        PARAMETER("\0", "\0", "\x21") "\3\x1b\xff\0";
+    struct wf_code_object *c = parse_info(bytes, sizeof bytes - 1);
+    const struct wf_code_kernel *k = wf_code_object_find(c, "kernel");
+    cr_assert(k != NULL && k->has_layout);
+    cr_assert_eq(k->arg_count, 2);
+    cr_expect(k->arg[0].offset == 0 && k->arg[0].bytes == 8);
+    cr_expect(k->arg[1].offset == 8 && k->arg[1].bytes == 4);
+    wf_code_object_free(c);
+}
+
+Test(code_object, odd_parameters_of_a_cubin_are_left_out)
+{
+    static const char twice[] =
+        PARAMETER("\0", "\0", "\x11") PARAMETER("\0", "\4", "\x11");
+    static const char hole[] = PARAMETER("\5", "\0", "\x11");
+    static const char cut[] = PARAMETER("\0", "\0", "\x11") "\4\x17\xff\0";
+    static const struct {
+        const char *bytes;
+        size_t n;
+    } odd[] = { { twice, sizeof twice - 1 },
+                { hole, sizeof hole - 1 },
+                { cut, sizeof cut - 1 } };
+    for (size_t i = 0; i < 3; i++) {
+        struct wf_code_object *c = parse_info(odd[i].bytes, odd[i].n);
+        cr_expect_not(wf_code_object_at(c, 0)->has_layout, "case %zu", i);
+        wf_code_object_free(c);
+    }
 }
 
 Test(code_object, shared_objects_show_what_they_export)
@@ -278,7 +336,7 @@ Test(code_object, damaged_elf)
         { 56, 1, 2, "odd size of headers" },
         { 128 + 24, UINT64_MAX - 8, 8, "symbol table outside" },
         { 128 + 32, UINT64_MAX, 8, "symbol table outside" },
-        { 128 + 40, 3, 4, "symbol table outside" },
+        { 128 + 40, 4, 4, "symbol table outside" },
         { 128 + 56, 0, 8, "symbol table outside" },
         { 192 + 24, UINT64_MAX, 8, "string table outside" },
         { 192 + 32, 1u << 31, 8, "string table outside" },
