@@ -21,7 +21,7 @@
 #define LEAD_TARGET_NS     30e3
 #define LEAD_MAX           8u
 #define LEAD_BELOW_NS      10e6
-#define CLOCK_CHECK_NS     20e6
+#define CLOCK_CHECK_NS     30e6
 #define CLOCK_CHECK_MAX    100000.0
 #define CLOCK_CHECK_TRIES  3
 #define HOST_SHARE_LEAST   100.0
@@ -33,6 +33,7 @@
 struct meter {
     struct judge *j;
     double estimate_ns; /* of a launch */
+    double host_ns;     /* of a launch in the last group, with everything around it */
     uint32_t launches;  /* in a batch */
     uint32_t lead;
     uint32_t next; /* program of the next launch */
@@ -160,6 +161,7 @@ static enum wf_status warm_up(struct meter *m, struct wf_error *err)
                 (double)g.wall_ns / want.batches / ((double)want.launches + want.lead);
             state = warmup_add(&w, ns, g.wall_ns / want.batches);
             m->estimate_ns = plan_ns(ns, host_ns);
+            m->host_ns = host_ns;
             if (state != WARMUP_MORE) {
                 break;
             }
@@ -178,8 +180,9 @@ static enum wf_status check_clocks(struct meter *m, struct wf_error *err)
     char why[200] = "";
     enum wf_status st = WF_OK;
     double best = (double)NAN;
+    double launch_ns = m->host_ns > m->estimate_ns ? m->host_ns : m->estimate_ns;
     double launches =
-        m->estimate_ns > 0 ? ceil(CLOCK_CHECK_NS / m->estimate_ns) : CLOCK_CHECK_MAX;
+        launch_ns > 0 ? ceil(CLOCK_CHECK_NS / launch_ns) : CLOCK_CHECK_MAX;
     bool agree = false;
     struct wf_sp_measure want = { .batches = 1, .program_count = (uint32_t)m->j->sets };
     want.launches = launches < 1                 ? 1

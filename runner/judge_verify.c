@@ -131,7 +131,8 @@ static enum wf_status check_inputs(struct judge *j, size_t set, struct wf_error 
 
 struct padding {
     const struct wf_tensor *t;
-    int order[WF_MAX_DIMS]; /* dimensions with more than one index, widest stride first */
+    int order[WF_MAX_DIMS]; /* dimensions with more than one index, widest stride first
+                             */
     int order_count;
     uint64_t written;
     uint64_t first;
