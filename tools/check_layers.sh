@@ -45,5 +45,5 @@ only 'libpq-fe\.h' coordinator/db.c
 only 'microhttpd\.h' coordinator/http_server.c
 only 'archive.*\.h' packs/archive.c
 only 'hip/.*'
-only 'cblas\.h' kernels/gemm/gemm_blas.c kernels/gemm/gemm_host_blas.c
+only 'cblas\.h' kernels/gemm/openblas.c
 exit $bad
