@@ -19,8 +19,10 @@ struct wf_summary {
 };
 
 /* ENOMEM only. */
-enum wf_status
-wf_summarise(const double *x, size_t n, struct wf_summary *ret, struct wf_error *err);
+enum wf_status wf_summarise(const double *x,
+                            size_t n,
+                            struct wf_summary *ret,
+                            struct wf_error *err);
 /* Type-7 quantile of sorted data, 0 <= q <= 1. */
 double wf_quantile_sorted(const double *sorted, size_t n, double q);
 /* Ranks (1-based, lo <= hi) of the order statistics that bracket the median with at

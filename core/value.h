@@ -8,7 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum wf_value_kind { WF_VALUE_INT, WF_VALUE_DOUBLE, WF_VALUE_STRING, WF_VALUE_INTS };
+enum wf_value_kind {
+    WF_VALUE_INT,
+    WF_VALUE_DOUBLE,
+    WF_VALUE_STRING,
+    WF_VALUE_INTS
+};
 
 struct wf_value {
     enum wf_value_kind kind;

@@ -60,7 +60,8 @@ const char *wf_case_canonical(const struct wf_case *c); /* canonical JSON */
 /* SHA-256 of the dataset it refers to, or NULL. */
 const char *wf_case_dataset(const struct wf_case *c);
 uint64_t wf_case_seed(const struct wf_case *c);
-enum wf_inputs wf_case_inputs(const struct wf_case *c); /* kernels/inputs.h fills them */
+enum wf_inputs wf_case_inputs(
+    const struct wf_case *c); /* kernels/inputs.h fills them */
 /* Short text for people: "gemm 2048x10240x1280 NT f16". */
 const char *wf_case_label(const struct wf_case *c);
 

@@ -24,9 +24,13 @@ struct wf_op {
                             struct wf_error *err);
     void (*free_state)(void *state);
     /* Adds every member that differs from its default to `obj`. */
-    enum wf_status (*canonical)(const void *state, struct wf_json *obj, struct wf_error *err);
+    enum wf_status (*canonical)(const void *state,
+                                struct wf_json *obj,
+                                struct wf_error *err);
     const char *(*dataset)(const void *state); /* sha256 or NULL */
-    enum wf_status (*label)(const void *state, struct wf_buf *out, struct wf_error *err);
+    enum wf_status (*label)(const void *state,
+                            struct wf_buf *out,
+                            struct wf_error *err);
     size_t (*tensor_count)(const void *state);
     const struct wf_tensor *(*tensor)(const void *state, size_t i);
     enum wf_status (*param)(const void *state,
@@ -67,28 +71,28 @@ struct wf_reference_options {
      * case and this number only, never on the machine. */
     double budget_macs;
     /* What the kernel declares about its accumulation, for the error model. */
-    int64_t split;                   /* partial sums added in accumulate_type; 1: none */
-    enum wf_dtype accumulate_type;   /* WF_F32 normally */
+    int64_t split;                 /* partial sums added in accumulate_type; 1: none */
+    enum wf_dtype accumulate_type; /* WF_F32 normally */
 };
 
 #define WF_MAX_CHECKS 6
 
 struct wf_check {
-    char name[32];            /* "full-double", "freivalds-blocked", "sampled-rows" */
+    char name[32]; /* "full-double", "freivalds-blocked", "sampled-rows" */
     bool passed;
-    uint64_t elements;        /* output elements that it covers */
-    double worst_ratio;       /* largest err / limit; > 1 fails; inf for non-finite */
-    double smallest_caught;   /* smallest error of one element that it must catch */
-    uint64_t seed;            /* of its own choices (sample rows, vectors); 0: none */
-    char note[160];           /* what it could have missed, in words */
+    uint64_t elements;      /* output elements that it covers */
+    double worst_ratio;     /* largest err / limit; > 1 fails; inf for non-finite */
+    double smallest_caught; /* smallest error of one element that it must catch */
+    uint64_t seed;          /* of its own choices (sample rows, vectors); 0: none */
+    char note[160];         /* what it could have missed, in words */
 };
 
 struct wf_check_report {
     enum wf_answer answer; /* PASS MISMATCH NONFINITE UNWRITTEN */
     size_t check_count;
     struct wf_check check[WF_MAX_CHECKS];
-    char tolerance_model[64];  /* "gemm-f16-f32acc/1" */
-    char tolerance_text[512];  /* formula with its numbers: provenance */
+    char tolerance_model[64];            /* "gemm-f16-f32acc/1" */
+    char tolerance_text[512];            /* formula with its numbers: provenance */
     double max_abs_error, max_rel_error; /* over elements compared one by one */
     uint64_t mismatches, nonfinite, unwritten;
     bool has_worst;

@@ -2,24 +2,25 @@
  * memory.
  *
  * A wave takes 16 keys a step: S^T = K Q^T with the workgroup's query heads as columns,
- * then O^T += V^T P^T. S^T's lanes are those that P^T needs, so that weights never leave
- * their lane. The order of dimensions inside a product is free as long as both operands
- * share it: a lane's 16 bytes of K feed two instructions, and the rows of V that a lane
- * holds become operands by 2x2 transposes in registers (row i of block j stands for
- * d = i * HEAD_DIM / 16 + j). The next step's loads are issued before this step's
- * arithmetic.
+ * then O^T += V^T P^T. S^T's lanes are those that P^T needs, so that weights never
+ * leave their lane. The order of dimensions inside a product is free as long as both
+ * operands share it: a lane's 16 bytes of K feed two instructions, and the rows of V
+ * that a lane holds become operands by 2x2 transposes in registers (row i of block j
+ * stands for d = i * HEAD_DIM / 16 + j). The next step's loads are issued before this
+ * step's arithmetic.
  *
- * Dynamic shared memory: see decode_merge. Knobs: HEAD_DIM (64, 128), WAVES, WAVES_PER_SIMD. */
+ * Dynamic shared memory: see decode_merge. Knobs: HEAD_DIM (64, 128), WAVES,
+ * WAVES_PER_SIMD. */
 #include "kernels/attention/decode_device.h"
 
-#define THREADS (64 * WAVES)
-#define K_LOADS (HEAD_DIM / 32)  /* 16-byte loads of one key by four lanes */
+#define THREADS  (64 * WAVES)
+#define K_LOADS  (HEAD_DIM / 32) /* 16-byte loads of one key by four lanes */
 #define V_VALUES (HEAD_DIM / 16) /* dimensions of one key in a lane */
-#define V_WORDS (V_VALUES / 2)
+#define V_WORDS  (V_VALUES / 2)
 
 struct decode_step {
-    wf_u4 k[K_LOADS];        /* key lane % 16 */
-    unsigned v[4][V_WORDS];  /* keys 4 (lane / 16) + 0..3 */
+    wf_u4 k[K_LOADS];       /* key lane % 16 */
+    unsigned v[4][V_WORDS]; /* keys 4 (lane / 16) + 0..3 */
 };
 
 struct decode_state {
@@ -83,8 +84,10 @@ WF_DEVICE void score_step(const decode_problem &p,
     wf_f32x4 d = { 0.0f, 0.0f, 0.0f, 0.0f };
     WF_UNROLL
     for (int c = 0; c < K_LOADS; c++) {
-        d = wf_mfma_16x16x16(wf_u2{ step.k[c].x, step.k[c].y }, wf_u2{ q[c].x, q[c].y }, d);
-        d = wf_mfma_16x16x16(wf_u2{ step.k[c].z, step.k[c].w }, wf_u2{ q[c].z, q[c].w }, d);
+        d = wf_mfma_16x16x16(wf_u2{ step.k[c].x, step.k[c].y }, wf_u2{ q[c].x, q[c].y },
+                             d);
+        d = wf_mfma_16x16x16(wf_u2{ step.k[c].z, step.k[c].w }, wf_u2{ q[c].z, q[c].w },
+                             d);
     }
     WF_UNROLL
     for (int r = 0; r < 4; r++) {
@@ -113,7 +116,9 @@ WF_DEVICE void weigh_step(decode_state &state, float s[4])
     }
 }
 
-WF_DEVICE void add_values(decode_state &state, const decode_step &step, const float s[4])
+WF_DEVICE void add_values(decode_state &state,
+                          const decode_step &step,
+                          const float s[4])
 {
     const wf_u2 p = { wf_f2h_pair(s[0], s[1]), wf_f2h_pair(s[2], s[3]) };
     WF_UNROLL
@@ -127,7 +132,10 @@ WF_DEVICE void add_values(decode_state &state, const decode_step &step, const fl
     }
 }
 
-WF_DEVICE void write_state(const decode_merge &m, decode_state &state, int wave, int lane)
+WF_DEVICE void write_state(const decode_merge &m,
+                           decode_state &state,
+                           int wave,
+                           int lane)
 {
     const int head = lane & 15;
     state.sum += wf_shuffle_xor(state.sum, 16);

@@ -1,11 +1,11 @@
 /* sm_90 paged decode attention, f16: mma.m16n8k16 straight from global memory.
  *
  * A warp takes 16 keys a step: S = Q K^T with the workgroup's query heads as rows, then
- * O += P V. Nothing is staged in shared memory: the order of dimensions inside a product
- * is free as long as both operands share it, so that a lane's 16-byte load of K is the B
- * operand of two mma, and two lanes' worth of V rows become B operands by 2x2 transposes
- * in registers (a column of the product stands for d = 64 h + 8 g + j). The next step's
- * loads are issued before this step's arithmetic.
+ * O += P V. Nothing is staged in shared memory: the order of dimensions inside a
+ * product is free as long as both operands share it, so that a lane's 16-byte load of K
+ * is the B operand of two mma, and two lanes' worth of V rows become B operands by 2x2
+ * transposes in registers (a column of the product stands for d = 64 h + 8 g + j). The
+ * next step's loads are issued before this step's arithmetic.
  *
  * Dynamic shared memory: see decode_merge. Knobs: HEAD_DIM (64, 128, 256), WARPS. */
 #include "kernels/attention/decode_device.h"
@@ -15,8 +15,8 @@
 #define V_LOADS (HEAD_DIM / 64) /* 16-byte loads of one key by 8 lanes */
 
 struct decode_step {
-    wf_u4 k[2][K_LOADS];  /* keys g and g + 8 */
-    wf_u4 v[4][V_LOADS];  /* keys 2t, 2t + 1, 2t + 8, 2t + 9 */
+    wf_u4 k[2][K_LOADS]; /* keys g and g + 8 */
+    wf_u4 v[4][V_LOADS]; /* keys 2t, 2t + 1, 2t + 8, 2t + 9 */
 };
 
 struct decode_state {
@@ -53,7 +53,10 @@ WF_DEVICE void load_step(decode_step &s,
 }
 
 /* Query operand: rows g and g + 8, dimensions in the order of K's loads. */
-WF_DEVICE void load_query(unsigned q[2 * K_LOADS][4], const wf_half *rows, int heads, int lane)
+WF_DEVICE void load_query(unsigned q[2 * K_LOADS][4],
+                          const wf_half *rows,
+                          int heads,
+                          int lane)
 {
     const int g = lane >> 2;
     const int t = lane & 3;
@@ -130,10 +133,14 @@ WF_DEVICE void weigh_step(decode_state &state, float s[2][4])
     }
 }
 
-WF_DEVICE void add_values(decode_state &state, const decode_step &step, const float s[2][4])
+WF_DEVICE void add_values(decode_state &state,
+                          const decode_step &step,
+                          const float s[2][4])
 {
-    const unsigned p[4] = { wf_f2h_pair(s[0][0], s[0][1]), wf_f2h_pair(s[0][2], s[0][3]),
-                            wf_f2h_pair(s[1][0], s[1][1]), wf_f2h_pair(s[1][2], s[1][3]) };
+    const unsigned p[4] = { wf_f2h_pair(s[0][0], s[0][1]),
+                            wf_f2h_pair(s[0][2], s[0][3]),
+                            wf_f2h_pair(s[1][0], s[1][1]),
+                            wf_f2h_pair(s[1][2], s[1][3]) };
     WF_UNROLL
     for (int c = 0; c < V_LOADS; c++) {
         const unsigned v[4][4] = {
@@ -146,14 +153,18 @@ WF_DEVICE void add_values(decode_state &state, const decode_step &step, const fl
         for (int j = 0; j < 4; j++) {
             wf_mma_16x8x16(state.o[c * 8 + 2 * j], p, wf_pack_low(v[0][j], v[1][j]),
                            wf_pack_low(v[2][j], v[3][j]));
-            wf_mma_16x8x16(state.o[c * 8 + 2 * j + 1], p, wf_pack_high(v[0][j], v[1][j]),
+            wf_mma_16x8x16(state.o[c * 8 + 2 * j + 1], p,
+                           wf_pack_high(v[0][j], v[1][j]),
                            wf_pack_high(v[2][j], v[3][j]));
         }
     }
 }
 
 /* Column n of a product of block c * 8 + j is d = 64 c + 8 n + j. */
-WF_DEVICE void write_state(const decode_merge &m, decode_state &state, int warp, int lane)
+WF_DEVICE void write_state(const decode_merge &m,
+                           decode_state &state,
+                           int warp,
+                           int lane)
 {
     const int g = lane >> 2;
     const int t = lane & 3;

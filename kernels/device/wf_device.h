@@ -1,6 +1,6 @@
 /* What a device kernel may use, for every device: the only header that knows vendor
- * differences (its parts: wf_device_amd.h, wf_device_nvidia.h; wf_device_host.h runs
- * the same kernel source on the CPU in tests, lane by lane).
+ * differences (its parts: wf_device_amd.h and wf_device_nvidia.h; tests give another
+ * one as WF_DEVICE_HOST, which runs the same kernel source on the CPU, lane by lane).
  *
  * No vendor header is needed: qualifiers, special registers and instructions are
  * declared here over compiler builtins and inline assembly. 16-bit floats travel as
@@ -21,7 +21,7 @@ struct alignas(8) wf_u2 {
 };
 
 #if defined(WF_DEVICE_HOST)
-#include "kernels/device/wf_device_host.h"
+#include WF_DEVICE_HOST
 #elif defined(WF_DEVICE_AMD)
 #include "kernels/device/wf_device_amd.h"
 #elif defined(WF_DEVICE_NVIDIA)
@@ -30,7 +30,7 @@ struct alignas(8) wf_u2 {
 #error "define WF_DEVICE_AMD, WF_DEVICE_NVIDIA or WF_DEVICE_HOST"
 #endif
 
-#define WF_UNROLL _Pragma("unroll")
+#define WF_UNROLL    _Pragma("unroll")
 #define WF_NO_UNROLL _Pragma("unroll 1")
 
 WF_DEVICE int wf_min(int a, int b)

@@ -1,21 +1,21 @@
 /* gfx942 with clang: a wave is 64 lanes.
  *
  * Lanes of the matrix instructions used here (f16 in, f32 sum), i row, j column:
- *   32x32x8:  A element (i, k) is slot k % 4 of lane 32 * (k / 4) + i, B (k, j) likewise
- *             with j; D (i, j) is register 4 * (i / 8) + i % 4 of lane
- *             32 * (i / 4 % 2) + j
- *   16x16x16: A (i, k) is slot k % 4 of lane 16 * (k / 4) + i, B likewise; D (i, j) is
- *             register i % 4 of lane 16 * (i / 4) + j */
+ *
+ *   32x32x8, A (i, k):   lane 32 (k / 4) + i, slot k % 4; B (k, j) likewise with j
+ *   32x32x8, D (i, j):   lane 32 (i / 4 % 2) + j, register 4 (i / 8) + i % 4
+ *   16x16x16, A (i, k):  lane 16 (k / 4) + i, slot k % 4; B (k, j) likewise with j
+ *   16x16x16, D (i, j):  lane 16 (i / 4) + j, register i % 4 */
 #ifndef WF_KERNELS_DEVICE_WF_DEVICE_AMD_H
 #define WF_KERNELS_DEVICE_WF_DEVICE_AMD_H
 
-#define WF_WAVE 64
-#define WF_DEVICE __attribute__((device, always_inline)) static inline
+#define WF_WAVE          64
+#define WF_DEVICE        __attribute__((device, always_inline)) static inline
 #define WF_DEVICE_MEMBER __attribute__((device, always_inline)) inline
-#define WF_SHARED static __attribute__((shared, aligned(16)))
+#define WF_SHARED        static __attribute__((shared, aligned(16)))
 /* `waves` of each SIMD that must fit: bounds the registers. */
-#define WF_KERNEL(threads, waves)                                                      \
-    extern "C" __attribute__((global, amdgpu_flat_work_group_size(threads, threads),   \
+#define WF_KERNEL(threads, waves)                                                    \
+    extern "C" __attribute__((global, amdgpu_flat_work_group_size(threads, threads), \
                               amdgpu_waves_per_eu(waves, waves))) void
 
 typedef float wf_f32x4 __attribute__((ext_vector_type(4)));
@@ -49,8 +49,8 @@ WF_DEVICE int wf_uniform(int v)
     return __builtin_amdgcn_readfirstlane(v);
 }
 
-/* The compiler's scheduler may carry LDS reads over the barrier and its fences (seen with
- * iglp_opt in LLVM 19), hence the boundaries around it. */
+/* The compiler's scheduler may carry LDS reads over the barrier and its fences (seen
+ * with iglp_opt in LLVM 19), hence the boundaries around it. */
 WF_DEVICE void wf_barrier()
 {
     __builtin_amdgcn_sched_barrier(0);
@@ -108,9 +108,11 @@ WF_DEVICE float wf_rcp(float v)
 
 WF_DEVICE float wf_shuffle_xor(float v, int mask)
 {
-    const int lane = (int)__builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0u));
+    const int lane =
+        (int)__builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0u));
     return __builtin_bit_cast(
-        float, __builtin_amdgcn_ds_bpermute((lane ^ mask) << 2, __builtin_bit_cast(int, v)));
+        float,
+        __builtin_amdgcn_ds_bpermute((lane ^ mask) << 2, __builtin_bit_cast(int, v)));
 }
 
 WF_DEVICE wf_u4 wf_load16(const void *p)
@@ -154,14 +156,14 @@ WF_DEVICE wf_u4 wf_buffer_load16(wf_buffer b, int offset, int uniform_offset)
 
 WF_DEVICE wf_f32x16 wf_mfma_32x32x8(wf_u2 a, wf_u2 b, wf_f32x16 c)
 {
-    return __builtin_amdgcn_mfma_f32_32x32x8f16(__builtin_bit_cast(wf_f16x4, a),
-                                                __builtin_bit_cast(wf_f16x4, b), c, 0, 0, 0);
+    return __builtin_amdgcn_mfma_f32_32x32x8f16(
+        __builtin_bit_cast(wf_f16x4, a), __builtin_bit_cast(wf_f16x4, b), c, 0, 0, 0);
 }
 
 WF_DEVICE wf_f32x4 wf_mfma_16x16x16(wf_u2 a, wf_u2 b, wf_f32x4 c)
 {
-    return __builtin_amdgcn_mfma_f32_16x16x16f16(__builtin_bit_cast(wf_f16x4, a),
-                                                 __builtin_bit_cast(wf_f16x4, b), c, 0, 0, 0);
+    return __builtin_amdgcn_mfma_f32_16x16x16f16(
+        __builtin_bit_cast(wf_f16x4, a), __builtin_bit_cast(wf_f16x4, b), c, 0, 0, 0);
 }
 
 /* Interleave the basic block's LDS reads and matrix instructions. */

@@ -9,17 +9,17 @@
 
 #define WF_WAVE 32
 #if defined(__clang__)
-#define WF_DEVICE __attribute__((device, always_inline)) static inline
+#define WF_DEVICE        __attribute__((device, always_inline)) static inline
 #define WF_DEVICE_MEMBER __attribute__((device, always_inline)) inline
-#define WF_SHARED static __attribute__((shared, aligned(16)))
-#define WF_KERNEL(threads, blocks)                                                     \
+#define WF_SHARED        static __attribute__((shared, aligned(16)))
+#define WF_KERNEL(threads, blocks) \
     extern "C" __attribute__((global, launch_bounds(threads, blocks))) void
 #else
-#define WF_DEVICE static __device__ __forceinline__
+#define WF_DEVICE        static __device__ __forceinline__
 #define WF_DEVICE_MEMBER __device__ __forceinline__
-#define WF_SHARED static __shared__ __attribute__((aligned(16)))
+#define WF_SHARED        static __shared__ __attribute__((aligned(16)))
 /* `blocks` of each multiprocessor that must fit: bounds the registers. */
-#define WF_KERNEL(threads, blocks)                                                     \
+#define WF_KERNEL(threads, blocks) \
     extern "C" __global__ void __launch_bounds__(threads, blocks)
 #endif
 
@@ -161,7 +161,8 @@ extern "C" {
 extern __attribute__((shared, aligned(128))) unsigned char wf_dynamic_shared_memory[];
 }
 #else
-extern __shared__ __attribute__((aligned(128))) unsigned char wf_dynamic_shared_memory[];
+extern __shared__
+    __attribute__((aligned(128))) unsigned char wf_dynamic_shared_memory[];
 #endif
 
 WF_DEVICE void *wf_dynamic_memory()
@@ -212,18 +213,19 @@ WF_DEVICE void wf_matrix_load(unsigned r[4], wf_shared_address row)
 
 WF_DEVICE void wf_matrix_load_transposed(unsigned r[4], wf_shared_address row)
 {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                 : "r"(row)
-                 : "memory");
+    asm volatile(
+        "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+        : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+        : "r"(row)
+        : "memory");
 }
 
 WF_DEVICE void wf_mma_16x8x16(float d[4], const unsigned a[4], unsigned b0, unsigned b1)
 {
     asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, "
-                 "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+        "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
 #endif

@@ -2,11 +2,12 @@
  *
  * Each wave computes WM x WN blocks of 32 x 32. Tiles of BLOCK_K go global memory ->
  * registers -> one of two LDS stages while the other is multiplied: one barrier a tile,
- * and everything behind it may be interleaved. The four 16-byte chunks of an LDS row are
- * permuted by its number, so that a wave's reads spread over all banks. A lane's 16 bytes feed two matrix
- * instructions: the order of k inside a group of 16 is the same for A and B, which is
- * all that a sum needs. Edges in m and n are the buffer's bound (reads give 0) and the
- * masked epilogue; the last, partial tile in k is loaded element by element.
+ * and everything behind it may be interleaved. The four 16-byte chunks of an LDS row
+ * are permuted by its number, so that a wave's reads spread over all banks. A lane's 16
+ * bytes feed two matrix instructions: the order of k inside a group of 16 is the same
+ * for A and B, which is all that a sum needs. Edges in m and n are the buffer's bound
+ * (reads give 0) and the masked epilogue; the last, partial tile in k is loaded element
+ * by element.
  *
  * wf_gemm_f16 needs 16-byte rows (leading dimensions, batch strides, and extents of row
  * contiguous operands are multiples of 8) and leading dimensions below 2^22;
@@ -19,8 +20,8 @@
 
 #define BLOCK_K 32
 #define THREADS (64 * WAVES_M * WAVES_N)
-#define WM (BLOCK_M / 32 / WAVES_M)
-#define WN (BLOCK_N / 32 / WAVES_N)
+#define WM      (BLOCK_M / 32 / WAVES_M)
+#define WN      (BLOCK_N / 32 / WAVES_N)
 
 /* Place of element (row, k) in a stage, in f16 values. */
 WF_DEVICE int lds_at(int row, int k)
@@ -81,7 +82,8 @@ template <int rows, bool k_contiguous> struct tile_loader {
         if (k_contiguous) {
             WF_UNROLL
             for (int i = 0; i < CHUNKS; i++) {
-                held[i] = wf_buffer_load16(buffer, chunk_row(i) * ld2 + chunk_k() * 2, 0);
+                held[i] =
+                    wf_buffer_load16(buffer, chunk_row(i) * ld2 + chunk_k() * 2, 0);
             }
         } else {
             WF_UNROLL
@@ -136,8 +138,11 @@ template <int rows, bool k_contiguous> struct tile_loader {
 };
 
 template <int rows, bool k_contiguous>
-WF_DEVICE tile_loader<rows, k_contiguous>
-tile_of(const wf_half *operand, wf_i64 ld, int row0, int row_count, int k_end)
+WF_DEVICE tile_loader<rows, k_contiguous> tile_of(const wf_half *operand,
+                                                  wf_i64 ld,
+                                                  int row0,
+                                                  int row_count,
+                                                  int k_end)
 {
     tile_loader<rows, k_contiguous> t;
     t.base = operand + (k_contiguous ? row0 * ld : (wf_i64)row0);
@@ -148,8 +153,10 @@ tile_of(const wf_half *operand, wf_i64 ld, int row0, int row_count, int k_end)
 }
 
 /* acc += A tile * B tile, both in LDS. */
-WF_DEVICE void
-multiply_tile(const wf_half *a, const wf_half *b, wf_f32x16 acc[WM][WN], int lane)
+WF_DEVICE void multiply_tile(const wf_half *a,
+                             const wf_half *b,
+                             wf_f32x16 acc[WM][WN],
+                             int lane)
 {
     const int row = lane & 31;
     const int k = (lane >> 5) * 8;
@@ -174,8 +181,10 @@ multiply_tile(const wf_half *a, const wf_half *b, wf_f32x16 acc[WM][WN], int lan
             for (int i = 0; i < WM; i++) {
                 WF_UNROLL
                 for (int j = 0; j < WN; j++) {
-                    const wf_u2 u = half ? wf_u2{ x[i].z, x[i].w } : wf_u2{ x[i].x, x[i].y };
-                    const wf_u2 v = half ? wf_u2{ y[j].z, y[j].w } : wf_u2{ y[j].x, y[j].y };
+                    const wf_u2 u =
+                        half ? wf_u2{ x[i].z, x[i].w } : wf_u2{ x[i].x, x[i].y };
+                    const wf_u2 v =
+                        half ? wf_u2{ y[j].z, y[j].w } : wf_u2{ y[j].x, y[j].y };
                     acc[i][j] = wf_mfma_32x32x8(u, v, acc[i][j]);
                 }
             }
@@ -219,10 +228,10 @@ WF_DEVICE void gemm_workgroup(const gemm_problem &p, const lds_stages &lds)
     const int wave_n = wave / WAVES_M * (32 * WN);
     const int at_a = wave_m * BLOCK_K;
     const int at_b = wave_n * BLOCK_K;
-    auto a = tile_of<BLOCK_M, A_K_CONTIGUOUS>(p.a + s.batch * p.stride_a, p.lda, s.m0, p.m,
-                                              s.k_end);
-    auto b = tile_of<BLOCK_N, B_K_CONTIGUOUS>(p.b + s.batch * p.stride_b, p.ldb, s.n0, p.n,
-                                              s.k_end);
+    auto a = tile_of<BLOCK_M, A_K_CONTIGUOUS>(p.a + s.batch * p.stride_a, p.lda, s.m0,
+                                              p.m, s.k_end);
+    auto b = tile_of<BLOCK_N, B_K_CONTIGUOUS>(p.b + s.batch * p.stride_b, p.ldb, s.n0,
+                                              p.n, s.k_end);
     wf_f32x16 acc[WM][WN];
     WF_UNROLL
     for (int i = 0; i < WM; i++) {
@@ -274,11 +283,11 @@ WF_DEVICE void gemm_workgroup(const gemm_problem &p, const lds_stages &lds)
     }
 }
 
-#define GEMM_LDS                                                                       \
-    WF_SHARED wf_half a0[BLOCK_M * BLOCK_K];                                           \
-    WF_SHARED wf_half b0[BLOCK_N * BLOCK_K];                                           \
-    WF_SHARED wf_half a1[BLOCK_M * BLOCK_K];                                           \
-    WF_SHARED wf_half b1[BLOCK_N * BLOCK_K];                                           \
+#define GEMM_LDS                             \
+    WF_SHARED wf_half a0[BLOCK_M * BLOCK_K]; \
+    WF_SHARED wf_half b0[BLOCK_N * BLOCK_K]; \
+    WF_SHARED wf_half a1[BLOCK_M * BLOCK_K]; \
+    WF_SHARED wf_half b1[BLOCK_N * BLOCK_K]; \
     const lds_stages lds = { a0, b0, a1, b1 }
 
 WF_KERNEL(THREADS, WAVES_PER_SIMD) wf_gemm_f16(GEMM_PARAMETERS)

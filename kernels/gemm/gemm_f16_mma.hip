@@ -1,10 +1,10 @@
 /* sm_90 GEMM, f16 with f32 sums: mma.m16n8k16, STAGES tiles of both operands in shared
  * memory, filled by asynchronous 16-byte copies that write zeros outside the operand.
  *
- * A k contiguous tile is stored row by row (BLOCK_K values, 128 bytes), a row contiguous
- * one k by k; in both the 16-byte chunks of a line are permuted by the low three bits of
- * its number, so that the 8 lines that ldmatrix reads together lie in different banks.
- * Row contiguous operands are turned by ldmatrix's transposing form.
+ * A k contiguous tile is stored row by row (BLOCK_K values, 128 bytes), a row
+ * contiguous one k by k; in both the 16-byte chunks of a line are permuted by the low
+ * three bits of its number, so that the 8 lines that ldmatrix reads together lie in
+ * different banks. Row contiguous operands are turned by ldmatrix's transposing form.
  *
  * wf_gemm_f16 needs 16-byte rows (leading dimensions and batch strides are multiples of
  * 8); wf_gemm_f16_any needs nothing: it gathers element by element.
@@ -14,15 +14,15 @@
  * wf_gemm_f16_any). Dynamic shared memory: STAGES * (BLOCK_M + BLOCK_N) * 128 bytes. */
 #include "kernels/gemm/gemm_device.h"
 
-#define BLOCK_K 64
-#define THREADS (32 * WARPS_M * WARPS_N)
-#define WM (BLOCK_M / 16 / WARPS_M) /* 16-row blocks of a warp */
-#define WN (BLOCK_N / 16 / WARPS_N) /* 16-column blocks of a warp, two mma each */
+#define BLOCK_K     64
+#define THREADS     (32 * WARPS_M * WARPS_N)
+#define WM          (BLOCK_M / 16 / WARPS_M) /* 16-row blocks of a warp */
+#define WN          (BLOCK_N / 16 / WARPS_N) /* 16-column blocks of a warp, two mma each */
 #define STAGE_BYTES ((BLOCK_M + BLOCK_N) * BLOCK_K * 2)
 
-/* One operand's way into shared memory. A thread copies chunk 0, and CHUNKS - 1 more that
- * lie STEP lines apart, both in memory and in the tile: since STEP is a multiple of 8, the
- * permutation is the same for all of them and addresses only advance. */
+/* One operand's way into shared memory. A thread copies chunk 0, and CHUNKS - 1 more
+ * that lie STEP lines apart, both in memory and in the tile: since STEP is a multiple
+ * of 8, the permutation is the same for all of them and addresses only advance. */
 template <int rows, bool k_contiguous, bool aligned> struct tile_copier {
     static constexpr int LINE = k_contiguous ? BLOCK_K / 8 : rows / 8; /* chunks */
     static constexpr int STEP = THREADS / LINE;
@@ -60,9 +60,9 @@ template <int rows, bool k_contiguous, bool aligned> struct tile_copier {
             WF_UNROLL
             for (int j = 0; j < 2; j++) {
                 const int e = 2 * i + j;
-                v[j] = gemm_element<k_contiguous>(base, ld, k_contiguous ? row : row + e,
-                                                  k_contiguous ? k + e : k, rows_left,
-                                                  k_end);
+                v[j] = gemm_element<k_contiguous>(
+                    base, ld, k_contiguous ? row : row + e, k_contiguous ? k + e : k,
+                    rows_left, k_end);
             }
             w[i] = v[0] | v[1] << 16;
         }
@@ -85,8 +85,8 @@ template <int rows, bool k_contiguous, bool aligned> struct tile_copier {
                                           : gather(chunk * 8, k0 + line + i * STEP));
                 continue;
             }
-            const bool in = k_contiguous ? (inside >> i & 1) != 0
-                                         : k0 + line + i * STEP < k_end;
+            const bool in =
+                k_contiguous ? (inside >> i & 1) != 0 : k0 + line + i * STEP < k_end;
             wf_copy16_async(at, next + i * STEP * ld, in ? bytes : 0);
         }
         k0 += BLOCK_K;
@@ -95,8 +95,11 @@ template <int rows, bool k_contiguous, bool aligned> struct tile_copier {
 };
 
 template <int rows, bool k_contiguous, bool aligned>
-WF_DEVICE tile_copier<rows, k_contiguous, aligned>
-tile_of(const wf_half *operand, wf_i64 ld, int row0, int row_count, const gemm_share &s)
+WF_DEVICE tile_copier<rows, k_contiguous, aligned> tile_of(const wf_half *operand,
+                                                           wf_i64 ld,
+                                                           int row0,
+                                                           int row_count,
+                                                           const gemm_share &s)
 {
     tile_copier<rows, k_contiguous, aligned> t;
     t.base = operand + (k_contiguous ? row0 * ld : (wf_i64)row0);
@@ -108,12 +111,14 @@ tile_of(const wf_half *operand, wf_i64 ld, int row0, int row_count, const gemm_s
 }
 
 /* Where a lane's ldmatrix row of the block at (row, k 0) of a k contiguous tile begins;
- * `high_k`, `high_row` say which of the block's 8x8 matrices it is. The block at k differs
- * in bits 5 and 6: exclusive or with 2 k. Blocks 16 rows on are 2048 bytes on. */
+ * `high_k`, `high_row` say which of the block's 8x8 matrices it is. The block at k
+ * differs in bits 5 and 6: exclusive or with 2 k. Blocks 16 rows on are 2048 bytes on.
+ */
 WF_DEVICE unsigned k_line_offset(int row, int high_row, int high_k, int lane)
 {
     const int inner = lane & 7;
-    return (unsigned)((row + inner + high_row * 8) * (BLOCK_K * 2) + ((inner ^ high_k) << 4));
+    return (unsigned)((row + inner + high_row * 8) * (BLOCK_K * 2) +
+                      ((inner ^ high_k) << 4));
 }
 
 /* The same for the block at (row, k) of a row contiguous tile of `rows`. */
@@ -126,11 +131,14 @@ WF_DEVICE unsigned row_line_offset(int row, int k, int high_row, int high_k, int
 }
 
 /* Operand A of 16 rows: matrices (row, k) (row + 8, k) (row, k + 8) (row + 8, k + 8).
- * Operand B of 16 columns: (k, n) (k + 8, n) (k, n + 8) (k + 8, n + 8): registers 0, 1 are
- * columns 0 to 7, registers 2, 3 columns 8 to 15. */
+ * Operand B of 16 columns: (k, n) (k + 8, n) (k, n + 8) (k + 8, n + 8): registers 0, 1
+ * are columns 0 to 7, registers 2, 3 columns 8 to 15. */
 template <int rows, int blocks, bool k_contiguous, bool is_a>
-WF_DEVICE void
-load_operand(unsigned r[blocks][4], wf_shared_address tile, int row, int k, int lane)
+WF_DEVICE void load_operand(unsigned r[blocks][4],
+                            wf_shared_address tile,
+                            int row,
+                            int k,
+                            int lane)
 {
     const int high_row = is_a ? lane >> 3 & 1 : lane >> 4;
     const int high_k = is_a ? lane >> 4 : lane >> 3 & 1;
@@ -165,7 +173,7 @@ WF_DEVICE void load_fragments(fragments &f,
 {
     load_operand<BLOCK_M, WM, A_K_CONTIGUOUS, true>(f.a, stage, row, k, lane);
     load_operand<BLOCK_N, WN, B_K_CONTIGUOUS, false>(f.b, stage + BLOCK_M * BLOCK_K * 2,
-                                                    column, k, lane);
+                                                     column, k, lane);
 }
 
 WF_DEVICE void multiply(float acc[WM][2 * WN][4], const fragments &f)
@@ -250,7 +258,8 @@ WF_DEVICE void store_staged(const gemm_problem &p,
             wf_half *at = tile + (row0 + i * 16) * OUT_ROW + column0 + j * 8;
             const float *v = acc[i][j];
             *(unsigned *)at = wf_f2h_pair(p.alpha * v[0], p.alpha * v[1]);
-            *(unsigned *)(at + 8 * OUT_ROW) = wf_f2h_pair(p.alpha * v[2], p.alpha * v[3]);
+            *(unsigned *)(at + 8 * OUT_ROW) =
+                wf_f2h_pair(p.alpha * v[2], p.alpha * v[3]);
         }
     }
     wf_barrier();
@@ -282,10 +291,10 @@ template <bool aligned> WF_DEVICE void gemm_workgroup(const gemm_problem &p)
     const int warp = wf_thread() >> 5;
     const int warp_m = warp % WARPS_M * (16 * WM);
     const int warp_n = warp / WARPS_M * (16 * WN);
-    auto a = tile_of<BLOCK_M, A_K_CONTIGUOUS, aligned>(p.a + s.batch * p.stride_a, p.lda,
-                                                       s.m0, p.m, s);
-    auto b = tile_of<BLOCK_N, B_K_CONTIGUOUS, aligned>(p.b + s.batch * p.stride_b, p.ldb,
-                                                       s.n0, p.n, s);
+    auto a = tile_of<BLOCK_M, A_K_CONTIGUOUS, aligned>(p.a + s.batch * p.stride_a,
+                                                       p.lda, s.m0, p.m, s);
+    auto b = tile_of<BLOCK_N, B_K_CONTIGUOUS, aligned>(p.b + s.batch * p.stride_b,
+                                                       p.ldb, s.n0, p.n, s);
     const int tiles = wf_ceil_div(s.k_end - s.k_begin, BLOCK_K);
     float acc[WM][2 * WN][4] = {};
 

@@ -34,7 +34,8 @@ static struct wf_spool *open_spool(void)
 static void put(struct wf_spool *s, const char *text, char name[WF_SPOOL_NAME])
 {
     struct wf_error err;
-    cr_assert_eq(wf_spool_put(s, text, strlen(text), name, &err), WF_OK, "%s", err.text);
+    cr_assert_eq(wf_spool_put(s, text, strlen(text), name, &err), WF_OK, "%s",
+                 err.text);
 }
 
 Test(spool, entries_come_back_oldest_first)
