@@ -1,6 +1,6 @@
-/* A kernel author's quick look at the sm_90 kernels, without packs or a farm:
+/* A kernel author's quick look at the sm_90 kernels, without a farm:
  *
- *     bench_cuda libwavefarm_cuda.so FOLDER_OF_CUBINS [gemm|decode]
+ *     bench_cuda libwavefarm_cuda.so PACK_FOLDER [gemm|decode|all] [check]
  *
  * Loads the `cuda` runtime through the table that the runner uses, checks samples of
  * each answer against double precision and prints the median time of batches of
@@ -25,6 +25,7 @@ static struct {
 } hip;
 
 static int failures;
+static bool check_only; /* no times: for a memory checker */
 
 static void load_table(const char *library)
 {
@@ -71,8 +72,12 @@ static void *host_memory(size_t bytes)
 static hipModule_t load_module(const char *folder, const char *name)
 {
     char path[512];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof path, "%s/%s.cubin", folder, name);
     FILE *f = fopen(path, "rb");
+    if (f == NULL) {
+        snprintf(path, sizeof path, "%s/%s.ptx", folder, name);
+        f = fopen(path, "rb");
+    }
     if (f == NULL) {
         fprintf(stderr, "bench_cuda: %s: %s\n", path, strerror(errno));
         exit(2);
@@ -191,15 +196,15 @@ struct gemm_args {
 static const struct gemm_variant {
     const char *file;
     int block_m, block_n, threads, stages, split, any;
-} GEMM[] = {
-#define GEMM_CUBIN(file, bm, bn, threads, stages, split, any) \
+} GEMMS[] = {
+#define GEMM(file, bm, bn, threads, stages, split, any) \
     { file, bm, bn, threads, stages, split, any },
 #include "tests/bench/variants.def"
-#undef GEMM_CUBIN
+#undef GEMM
 };
 
 enum {
-    GEMM_COUNT = sizeof GEMM / sizeof GEMM[0]
+    GEMM_COUNT = sizeof GEMMS / sizeof GEMMS[0]
 };
 
 static int worst_samples(const struct gemm_args *g,
@@ -235,6 +240,9 @@ static void run_gemm(hipModule_t module,
                      hipStream_t stream)
 {
     const bool aligned = g->lda % 8 == 0 && g->ldb % 8 == 0;
+    if (!aligned && !v->any) {
+        return;
+    }
     const int tiles =
         ((g->m + v->block_m - 1) / v->block_m) * ((g->n + v->block_n - 1) / v->block_n);
     const int k_tiles = (g->k + 63) / 64;
@@ -287,7 +295,7 @@ static void bench_gemm(const char *folder, hipStream_t stream)
                                    { 333, 777, 129 } };
     hipModule_t module[GEMM_COUNT];
     for (int i = 0; i < GEMM_COUNT; i++) {
-        module[i] = load_module(folder, GEMM[i].file);
+        module[i] = load_module(folder, GEMMS[i].file);
     }
     for (size_t s = 0; s < sizeof SIZE / sizeof SIZE[0]; s++) {
         struct gemm_args g = { .m = SIZE[s][0], .n = SIZE[s][1], .k = SIZE[s][2] };
@@ -308,7 +316,7 @@ static void bench_gemm(const char *folder, hipStream_t stream)
         must(hip.hipMemcpy(g.a, a, a_count * 2, hipMemcpyHostToDevice), "copy");
         must(hip.hipMemcpy(g.b, b, b_count * 2, hipMemcpyHostToDevice), "copy");
         for (int i = 0; i < GEMM_COUNT; i++) {
-            run_gemm(module[i], &GEMM[i], &g, (const uint16_t *[2]){ a, b }, stream);
+            run_gemm(module[i], &GEMMS[i], &g, (const uint16_t *[2]){ a, b }, stream);
         }
         must(hip.hipFree(g.a), "free");
         must(hip.hipFree(g.b), "free");
@@ -427,17 +435,12 @@ static void *upload(const void *src, size_t bytes)
     return p;
 }
 
-static void run_decode(hipModule_t module,
-                       const char *file,
-                       const struct decode_case *c,
-                       const struct decode_host *h,
-                       int warps,
-                       hipStream_t stream)
+/* Parts as the pack's entry chooses them; returns the number of keys of all sequences.
+ */
+static double plan_decode(const struct decode_case *c,
+                          const struct decode_host *h,
+                          struct decode_args *a)
 {
-    const size_t rows = (size_t)c->batch * (size_t)c->q_heads;
-    const size_t pool =
-        h->pages * (size_t)c->page_size * (size_t)c->kv_heads * (size_t)c->head_dim * 2;
-    const int group = c->q_heads / c->kv_heads;
     int longest = 0;
     double keys = 0;
     for (int b = 0; b < c->batch; b++) {
@@ -446,71 +449,99 @@ static void run_decode(hipModule_t module,
         longest = length > longest ? length : longest;
         keys += length;
     }
+    const int groups = c->batch * c->kv_heads * ((c->q_heads / c->kv_heads + 15) / 16);
+    int parts = (132 * 4 + groups - 1) / groups;
+    parts = parts < (longest + 255) / 256 ? parts : (longest + 255) / 256;
+    a->part_keys = ((longest + parts - 1) / parts + 63) / 64 * 64;
+    a->part_keys = a->part_keys < 2048 ? a->part_keys : 2048;
+    a->parts = (longest + a->part_keys - 1) / a->part_keys;
+    return keys;
+}
+
+static struct decode_args make_decode_args(const struct decode_case *c,
+                                           const struct decode_host *h,
+                                           double *ret_keys)
+{
+    const size_t rows = (size_t)c->batch * (size_t)c->q_heads;
+    const size_t row = (size_t)c->head_dim * 2;
+    const size_t pool =
+        h->pages * (size_t)c->page_size * (size_t)c->kv_heads * (size_t)c->head_dim * 2;
     struct decode_args a = { .q_heads = c->q_heads,
                              .kv_heads = c->kv_heads,
                              .page_size = c->page_size,
                              .window_left = -1,
-                             .page_stride =
-                                 (long long)c->page_size * c->kv_heads * c->head_dim,
                              .slot_stride = (long long)c->kv_heads * c->head_dim,
                              .head_stride = c->head_dim,
+                             .scale_log2 = 1.44269504F / sqrtf((float)c->head_dim),
                              .v_scale = 1 };
-    const int target = 132 * 4;
-    const int groups = c->batch * c->kv_heads * ((group + 15) / 16);
-    int parts = (target + groups - 1) / groups;
-    parts = parts < (longest + 255) / 256 ? parts : (longest + 255) / 256;
-    a.part_keys = ((longest + parts - 1) / parts + 63) / 64 * 64;
-    a.part_keys = a.part_keys < 2048 ? a.part_keys : 2048;
-    a.parts = (longest + a.part_keys - 1) / a.part_keys;
-    a.scale_log2 = 1.44269504F / sqrtf((float)c->head_dim);
-    a.q = upload(h->q, rows * (size_t)c->head_dim * 2);
+    *ret_keys = plan_decode(c, h, &a);
+    a.page_stride = c->page_size * a.slot_stride;
+    a.q = upload(h->q, rows * row);
     a.k = upload(h->k, pool);
     a.v = upload(h->v, pool);
     a.kv_indptr = upload(h->indptr, (size_t)(c->batch + 1) * 4);
     a.kv_indices = upload(h->indices, h->pages * 4);
     a.kv_last_page_len = upload(h->last, (size_t)c->batch * 4);
-    a.o = device_memory(rows * (size_t)c->head_dim * 2);
-    a.partial = device_memory(rows * (size_t)a.parts * (size_t)c->head_dim * 4);
+    a.o = device_memory(rows * row);
+    a.partial = device_memory(rows * (size_t)a.parts * row * 2);
     a.max_sum = device_memory(rows * (size_t)a.parts * 8);
+    return a;
+}
+
+static void free_decode_args(const struct decode_args *a)
+{
+    void *all[] = { a->q,         a->k,          a->v,
+                    a->kv_indptr, a->kv_indices, a->kv_last_page_len,
+                    a->o,         a->partial,    a->max_sum };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        must(hip.hipFree(all[i]), "free");
+    }
+}
+
+static void run_decode(hipModule_t module,
+                       const char *file,
+                       const struct decode_case *c,
+                       const struct decode_host *h,
+                       int warps,
+                       hipStream_t stream)
+{
+    const size_t rows = (size_t)c->batch * (size_t)c->q_heads;
+    const int group = c->q_heads / c->kv_heads;
+    double keys = 0;
+    struct decode_args a = make_decode_args(c, h, &keys);
     struct sequence s = { .count = a.parts > 1 ? 2 : 1,
                           .args = &a,
                           .args_bytes = sizeof a };
+    s.launch[0] = (struct launch){
+        .grid = { (unsigned)(c->kv_heads * ((group + 15) / 16)), (unsigned)c->batch,
+                  (unsigned)a.parts },
+        .block = (unsigned)(32 * warps),
+        .shared = (unsigned)(warps * (group < 16 ? group : 16) * (c->head_dim + 2) * 4)
+    };
+    s.launch[1] = (struct launch){ .grid = { (unsigned)rows, 1, 1 },
+                                   .block = (unsigned)c->head_dim };
     must(hip.hipModuleGetFunction(&s.launch[0].function, module, "wf_paged_decode_f16"),
          file);
     must(hip.hipModuleGetFunction(&s.launch[1].function, module,
                                   "wf_paged_decode_combine"),
          file);
-    s.launch[0].grid[0] = (unsigned)(c->kv_heads * ((group + 15) / 16));
-    s.launch[0].grid[1] = (unsigned)c->batch;
-    s.launch[0].grid[2] = (unsigned)a.parts;
-    s.launch[0].block = (unsigned)(32 * warps);
-    s.launch[0].shared =
-        (unsigned)(warps * (group < 16 ? group : 16) * (c->head_dim + 2) * 4);
-    s.launch[1].grid[0] = (unsigned)rows;
-    s.launch[1].grid[1] = s.launch[1].grid[2] = 1;
-    s.launch[1].block = (unsigned)c->head_dim;
     run_once(&s, stream);
     must(hip.hipDeviceSynchronize(), file);
-    uint16_t *o = host_memory(rows * (size_t)c->head_dim * 2);
-    must(hip.hipMemcpy(o, a.o, rows * (size_t)c->head_dim * 2, hipMemcpyDeviceToHost),
-         "copy");
+    const size_t o_bytes = rows * (size_t)c->head_dim * 2;
+    uint16_t *o = host_memory(o_bytes);
+    must(hip.hipMemcpy(o, a.o, o_bytes, hipMemcpyDeviceToHost), "copy");
     const int bad = decode_bad(c, h, o);
     failures += bad > 0;
     free(o);
     const double us = median_us(&s, stream);
-    const double bytes =
-        keys * c->kv_heads * c->head_dim * 4 + (double)rows * c->head_dim * 4;
+    const double bytes = keys * c->kv_heads * c->head_dim * 4 + 2.0 * (double)o_bytes;
     printf(
-        "decode b%4d kv %6d h%2d/%d d%3d page %3d %-22s parts %3d %9.2f us %7.1f GB/s  %s\n",
+        "decode b%4d kv %6d h%2d/%d d%3d page %3d %-26s parts %3d %9.2f us %7.1f GB/s  "
+        "%s\n",
         c->batch, c->length, c->q_heads, c->kv_heads, c->head_dim, c->page_size, file,
         a.parts, us, bytes / us * 1e-3, bad ? "WRONG" : "right");
     fflush(stdout);
-    void *all[] = { a.q,         a.k,          a.v,
-                    a.kv_indptr, a.kv_indices, a.kv_last_page_len,
-                    a.o,         a.partial,    a.max_sum };
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        must(hip.hipFree(all[i]), "free");
-    }
+    free_decode_args(&a);
 }
 
 static void bench_decode(const char *folder, hipStream_t stream)
@@ -525,9 +556,9 @@ static void bench_decode(const char *folder, hipStream_t stream)
         const char *file;
         int head_dim, warps;
     } CUBIN[] = {
-#define DECODE_CUBIN(file, head_dim, warps) { file, head_dim, warps },
+#define DECODE(file, head_dim, warps) { file, head_dim, warps },
 #include "tests/bench/variants.def"
-#undef DECODE_CUBIN
+#undef DECODE
     };
     for (size_t i = 0; i < sizeof CASE / sizeof CASE[0]; i++) {
         struct decode_host h = make_decode(&CASE[i]);
@@ -550,10 +581,12 @@ static void bench_decode(const char *folder, hipStream_t stream)
 int main(int argc, char **argv)
 {
     if (argc < 3) {
-        fprintf(stderr, "usage: bench_cuda LIBRARY FOLDER_OF_CUBINS [gemm|decode]\n");
+        fprintf(stderr,
+                "usage: bench_cuda LIBRARY PACK_FOLDER [gemm|decode|all] [check]\n");
         return 2;
     }
-    const char *only = argc > 3 ? argv[3] : "";
+    const char *only = argc > 3 ? argv[3] : "all";
+    check_only = argc > 4 && strcmp(argv[4], "check") == 0;
     load_table(argv[1]);
     must(hip.hipInit(0), "hipInit");
     must(hip.hipSetDevice(0), "hipSetDevice");

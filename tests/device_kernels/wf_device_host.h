@@ -1,0 +1,224 @@
+/* Device kernels on the CPU, for tests: each lane is a fibre of tests' lockstep engine,
+ * and whatever a wave does together goes through lockstep_exchange. Only the meaning is
+ * modelled, from the layouts written down in the two vendor headers; nothing is said
+ * about time. WF_HOST_WAVE is 64 (gfx942) or 32 (sm_90). Shared variables lie in their
+ * own section, so that the engine can poison them. */
+#ifndef WF_TESTS_DEVICE_KERNELS_WF_DEVICE_HOST_H
+#define WF_TESTS_DEVICE_KERNELS_WF_DEVICE_HOST_H
+
+#include "tests/device_kernels/lockstep.h"
+
+#define WF_WAVE                   WF_HOST_WAVE
+#define WF_DEVICE                 __attribute__((always_inline)) static inline
+#define WF_DEVICE_MEMBER          __attribute__((always_inline)) inline
+#define WF_SHARED                 static __attribute__((aligned(128), section("wf_shared")))
+#define WF_KERNEL(threads, units) extern "C" void
+
+typedef float wf_f32x4 __attribute__((ext_vector_type(4)));
+typedef float wf_f32x16 __attribute__((ext_vector_type(16)));
+
+WF_DEVICE int wf_thread()
+{
+    return lockstep_thread();
+}
+
+WF_DEVICE int wf_block_x()
+{
+    return lockstep_block(0);
+}
+
+WF_DEVICE int wf_block_y()
+{
+    return lockstep_block(1);
+}
+
+WF_DEVICE int wf_block_z()
+{
+    return lockstep_block(2);
+}
+
+WF_DEVICE int wf_uniform(int v)
+{
+    return v;
+}
+
+WF_DEVICE void wf_barrier()
+{
+    lockstep_barrier();
+}
+
+WF_DEVICE void *wf_dynamic_memory()
+{
+    return lockstep_dynamic_memory();
+}
+
+WF_DEVICE float wf_float_from_bits(unsigned v)
+{
+    return __builtin_bit_cast(float, v);
+}
+
+WF_DEVICE float wf_h2f(wf_half v)
+{
+    return (float)__builtin_bit_cast(_Float16, v);
+}
+
+WF_DEVICE wf_half wf_f2h(float v)
+{
+    return __builtin_bit_cast(wf_half, (_Float16)v);
+}
+
+WF_DEVICE unsigned wf_f2h_pair(float lo, float hi)
+{
+    return wf_f2h(lo) | (unsigned)wf_f2h(hi) << 16;
+}
+
+WF_DEVICE float wf_exp2(float v)
+{
+    return __builtin_exp2f(v);
+}
+
+WF_DEVICE float wf_log2(float v)
+{
+    return __builtin_log2f(v);
+}
+
+WF_DEVICE float wf_rcp(float v)
+{
+    return 1.0f / v;
+}
+
+WF_DEVICE float wf_shuffle_xor(float v, int mask)
+{
+    struct {
+        float v;
+        int mask;
+    } in = { v, mask };
+    float out;
+    lockstep_exchange(LOCKSTEP_SHUFFLE_XOR, &in, sizeof in, &out, sizeof out);
+    return out;
+}
+
+/* Device loads of 8 and 16 bytes must be aligned. */
+WF_DEVICE wf_u4 wf_load16(const void *p)
+{
+    lockstep_require_aligned(p, 16);
+    return *(const wf_u4 *)p;
+}
+
+WF_DEVICE wf_u2 wf_load8(const void *p)
+{
+    lockstep_require_aligned(p, 8);
+    return *(const wf_u2 *)p;
+}
+
+WF_DEVICE unsigned wf_pack_low(unsigned lo, unsigned hi)
+{
+    return (lo & 0xffffu) | hi << 16;
+}
+
+WF_DEVICE unsigned wf_pack_high(unsigned lo, unsigned hi)
+{
+    return lo >> 16 | (hi & 0xffff0000u);
+}
+
+/* --- gfx942 --- */
+
+struct wf_buffer {
+    const char *base;
+    unsigned bytes;
+};
+
+WF_DEVICE wf_buffer wf_buffer_make(const void *base, unsigned bytes)
+{
+    return wf_buffer{ (const char *)base, bytes };
+}
+
+WF_DEVICE wf_u4 wf_buffer_load16(wf_buffer b, int offset, int uniform_offset)
+{
+    const unsigned at = (unsigned)offset + (unsigned)uniform_offset;
+    if (at >= b.bytes) {
+        return wf_u4{ 0, 0, 0, 0 };
+    }
+    /* What hardware does with a load that straddles the end is not relied on. */
+    lockstep_require(at + 16 <= b.bytes, "a buffer load straddles the buffer's end");
+    return wf_load16(b.base + at);
+}
+
+WF_DEVICE wf_f32x16 wf_mfma_32x32x8(wf_u2 a, wf_u2 b, wf_f32x16 c)
+{
+    struct {
+        wf_u2 a, b;
+        wf_f32x16 c;
+    } in = { a, b, c };
+    wf_f32x16 out;
+    lockstep_exchange(LOCKSTEP_MFMA_32X32X8, &in, sizeof in, &out, sizeof out);
+    return out;
+}
+
+WF_DEVICE wf_f32x4 wf_mfma_16x16x16(wf_u2 a, wf_u2 b, wf_f32x4 c)
+{
+    struct {
+        wf_u2 a, b;
+        wf_f32x4 c;
+    } in = { a, b, c };
+    wf_f32x4 out;
+    lockstep_exchange(LOCKSTEP_MFMA_16X16X16, &in, sizeof in, &out, sizeof out);
+    return out;
+}
+
+WF_DEVICE void wf_interleave_matrix_loop()
+{
+}
+
+/* --- sm_90 --- */
+
+typedef wf_u64 wf_shared_address;
+
+WF_DEVICE wf_shared_address wf_dynamic_shared()
+{
+    return (wf_shared_address)lockstep_dynamic_memory();
+}
+
+WF_DEVICE void wf_copy16_async(wf_shared_address dst, const void *src, int bytes)
+{
+    lockstep_require_aligned((const void *)dst, 16);
+    lockstep_require_aligned(src, 16);
+    lockstep_copy_async((void *)dst, src, bytes);
+}
+
+WF_DEVICE void wf_copy_commit()
+{
+    lockstep_copy_commit();
+}
+
+template <int n> WF_DEVICE void wf_copy_wait()
+{
+    lockstep_copy_wait(n);
+}
+
+WF_DEVICE void wf_shared_store16(wf_shared_address dst, wf_u4 v)
+{
+    lockstep_require_aligned((const void *)dst, 16);
+    *(wf_u4 *)dst = v;
+}
+
+WF_DEVICE void wf_matrix_load(unsigned r[4], wf_shared_address row)
+{
+    lockstep_exchange(LOCKSTEP_MATRIX_LOAD, &row, sizeof row, r, 16);
+}
+
+WF_DEVICE void wf_matrix_load_transposed(unsigned r[4], wf_shared_address row)
+{
+    lockstep_exchange(LOCKSTEP_MATRIX_LOAD_TRANSPOSED, &row, sizeof row, r, 16);
+}
+
+WF_DEVICE void wf_mma_16x8x16(float d[4], const unsigned a[4], unsigned b0, unsigned b1)
+{
+    struct {
+        unsigned a[4], b[2];
+        float d[4];
+    } in = { { a[0], a[1], a[2], a[3] }, { b0, b1 }, { d[0], d[1], d[2], d[3] } };
+    lockstep_exchange(LOCKSTEP_MMA_16X8X16, &in, sizeof in, d, 16);
+}
+
+#endif
