@@ -41,12 +41,14 @@ static bool authorise(struct wf_worker *w, struct wf_request *req)
     return wf_api_allowed(req);
 }
 
-/* Only what an operator should see: the clients' own mistakes are not. */
+/* Only what an operator should see: the clients' own mistakes are not, and a database
+ * that is away is said once by the threads that look after it. */
 static void log_failure(const struct wf_request *req, const struct wf_error *err)
 {
     if (req->status >= 500) {
-        wf_log(WF_LOG_WARN, "%s failed: %s status=%d", req->route->name, err->text,
-               req->status);
+        bool away = err->status == WF_ENETWORK;
+        wf_log(away ? WF_LOG_DEBUG : WF_LOG_WARN, "%s failed: %s status=%d",
+               req->route->name, err->text, req->status);
     }
 }
 

@@ -163,6 +163,26 @@ static enum wf_status listen_on(struct service *s,
     return status;
 }
 
+/* The pages lie beside the program where nothing else was said. */
+static enum wf_status open_pages(struct service *s, struct wf_error *err)
+{
+    const char *folder = wf_config_text(s->config, WF_SETTING_static);
+    char *bin = NULL;
+    char *beside = NULL;
+    enum wf_status status = WF_OK;
+    if (!*folder) {
+        status = wf_executable_dir(&bin, err);
+        beside = status == WF_OK ? wf_path_join(bin, "../share/wavefarm/pages") : NULL;
+        folder = beside && wf_file_exists(beside) ? beside : "";
+    } else if (strcmp(folder, "none") == 0) {
+        folder = "";
+    }
+    status = status == WF_OK ? wf_static_open(folder, &s->app.pages, err) : status;
+    free(bin);
+    free(beside);
+    return status;
+}
+
 static enum wf_status start_parts(struct service *s, struct wf_error *err)
 {
     struct wf_app *app = &s->app;
@@ -180,9 +200,7 @@ static enum wf_status start_parts(struct service *s, struct wf_error *err)
     st = st == WF_OK ? wf_blobs_open(wf_config_text(s->config, WF_SETTING_blobs),
                                      &app->blobs, err)
                      : st;
-    st = st == WF_OK ? wf_static_open(wf_config_text(s->config, WF_SETTING_static),
-                                      &app->pages, err)
-                     : st;
+    st = st == WF_OK ? open_pages(s, err) : st;
     st = st == WF_OK ? read_pem(s->config, WF_SETTING_tls_cert, &s->cert, err) : st;
     st = st == WF_OK ? read_pem(s->config, WF_SETTING_tls_key, &s->key, err) : st;
     st = st == WF_OK ? read_pem(s->config, WF_SETTING_tls_client_ca, &s->client_ca, err)

@@ -8,15 +8,14 @@
 
 #include "coordinator/auth.h"
 #include "coordinator/blobs.h"
+#include "coordinator/http_check.h"
 #include "coordinator/metrics.h"
 #include "coordinator/tls_peer.h"
 #include "coordinator/workers.h"
 #include "core/clock.h"
 #include "core/parse.h"
 
-#include <arpa/inet.h>
 #include <microhttpd.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +26,8 @@
 /* A body beyond the limit is read and thrown away up to this factor, so that the client
  * gets the 413 instead of a reset connection. */
 #define DISCARD_FACTOR 4u
+
+#define LAST_REPLIES_S 3
 
 enum phase {
     PHASE_ASKED, /* the token is being looked up, before the body is read */
@@ -42,6 +43,7 @@ struct exchange {
     enum phase phase;
     bool has_body; /* Content-Length above 0, or chunked */
     bool too_large;
+    bool replying; /* counted in the server's */
     uint64_t received;
     uint64_t limit;
 };
@@ -54,7 +56,8 @@ struct wf_server {
     int listen_fd; /* ours after quiesce; -1 before */
     pthread_mutex_t lock;
     pthread_cond_t idle;
-    size_t away; /* requests that are suspended */
+    size_t away;     /* requests that are suspended */
+    size_t replying; /* that were resumed with a reply and are not done */
 };
 
 /* --- replies --- */
@@ -128,6 +131,10 @@ void wf_server_complete(struct wf_request *req)
     x->phase = PHASE_READY;
     /* Resumed under the lock: destroy waits for it before it stops the library. */
     pthread_mutex_lock(&s->lock);
+    if (!x->replying) {
+        x->replying = true;
+        s->replying++;
+    }
     MHD_resume_connection(x->connection);
     s->away--;
     pthread_cond_signal(&s->idle);
@@ -161,19 +168,6 @@ static enum MHD_Result take_query(void *cls,
     return MHD_YES;
 }
 
-static bool word_in(const char *list, const char *word)
-{
-    size_t n = strlen(word);
-    for (const char *at = list; *at;) {
-        size_t len = strcspn(at, " ");
-        if (len == n && memcmp(at, word, n) == 0) {
-            return true;
-        }
-        at += len + (at[len] == ' ');
-    }
-    return false;
-}
-
 /* False: a problem was filled in. */
 static bool check_query(struct exchange *x)
 {
@@ -187,24 +181,7 @@ static bool check_query(struct exchange *x)
         wf_problem(&x->req, 422, "invalid", "too many or too long query parameters");
         return false;
     }
-    for (size_t i = 0; i < x->req.query_count; i++) {
-        const char *name = x->req.query[i].name;
-        if (!word_in(known, name)) {
-            wf_problem(&x->req, 422, "invalid",
-                       "unknown query parameter '%s'; %s %s knows: %s", name,
-                       x->req.route->method, x->req.route->path,
-                       *known ? known : "none");
-            return false;
-        }
-        for (size_t j = 0; j < i; j++) {
-            if (strcmp(x->req.query[j].name, name) == 0) {
-                wf_problem(&x->req, 422, "invalid",
-                           "query parameter '%s' is there twice", name);
-                return false;
-            }
-        }
-    }
-    return true;
+    return wf_http_query_known(&x->req);
 }
 
 static void take_token(struct exchange *x)
@@ -469,6 +446,12 @@ static void request_done(void *cls,
     if (!x) {
         return;
     }
+    if (x->replying) {
+        pthread_mutex_lock(&s->lock);
+        s->replying--;
+        pthread_cond_signal(&s->idle);
+        pthread_mutex_unlock(&s->lock);
+    }
     wf_metrics_request(s->o.app->metrics, x->req.route, x->req.status,
                        wf_monotonic_ns() - x->req.started_ns);
     wf_blob_upload_abort(x->req.upload);
@@ -479,26 +462,6 @@ static void request_done(void *cls,
 }
 
 /* --- the listener --- */
-
-static enum wf_status socket_address(const struct wf_server_options *o,
-                                     struct sockaddr_storage *ret,
-                                     struct wf_error *err)
-{
-    struct sockaddr_in *v4 = (struct sockaddr_in *)(void *)ret;
-    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)(void *)ret;
-    memset(ret, 0, sizeof *ret);
-    if (inet_pton(AF_INET, o->host, &v4->sin_addr) == 1) {
-        v4->sin_family = AF_INET;
-        v4->sin_port = htons((uint16_t)o->port);
-        return WF_OK;
-    }
-    if (inet_pton(AF_INET6, o->host, &v6->sin6_addr) == 1) {
-        v6->sin6_family = AF_INET6;
-        v6->sin6_port = htons((uint16_t)o->port);
-        return WF_OK;
-    }
-    return wf_errorf(err, WF_EINVAL, "'%s' is not a numeric address", o->host);
-}
 
 /* Percent-decoding in place. A path with an encoded zero byte would be cut there: it is
  * left as it is and then matches no route. */
@@ -586,7 +549,7 @@ enum wf_status wf_server_start(const struct wf_server_options *o,
     s->listen_fd = -1;
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->idle, NULL);
-    enum wf_status status = socket_address(o, &address, err);
+    enum wf_status status = wf_http_address(o->host, o->port, &address, err);
     if (status == WF_OK && o->tls_cert &&
         MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES) {
         status = wf_errorf(err, WF_EUNSUPPORTED, "libmicrohttpd was built without TLS");
@@ -625,6 +588,12 @@ void wf_server_idle(struct wf_server *s)
     pthread_mutex_lock(&s->lock);
     while (s->away > 0) {
         pthread_cond_wait(&s->idle, &s->lock);
+    }
+    /* Replies are on their way; a client that does not read is not waited for. */
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += LAST_REPLIES_S;
+    while (s->replying > 0 && pthread_cond_timedwait(&s->idle, &s->lock, &until) == 0) {
     }
     pthread_mutex_unlock(&s->lock);
 }

@@ -22,7 +22,8 @@ enum wf_status wf_server_start(const struct wf_server_options *o,
 int wf_server_port(const struct wf_server *s);
 /* No new connections; those that are there go on. */
 void wf_server_quiesce(struct wf_server *s);
-/* Waits until no request is with a worker or waits in the park. NULL is good. */
+/* Waits until no request is with a worker or waits in the park, and (a few seconds at
+ * most) until their replies have been sent. NULL is good. */
 void wf_server_idle(struct wf_server *s);
 /* When no request is with a worker any more. NULL is good. */
 void wf_server_destroy(struct wf_server *s);

@@ -38,6 +38,7 @@ struct wf_ingest {
     struct wf_ingest_job *first, **end;
     size_t waiting; /* rows */
     bool stop;
+    bool failing; /* said so in the log */
 };
 
 struct batch {
@@ -240,9 +241,13 @@ static void store_jobs(struct wf_ingest *in, struct wf_ingest_job *jobs, size_t 
     if (row && run) {
         err.status = store_rows(in, row, n, run, &err);
     }
-    if (err.status != WF_OK) {
-        wf_log(WF_LOG_WARN, "results not stored: %s rows=%zu", err.text, n);
+    if (err.status != WF_OK && !in->failing) {
+        wf_log(WF_LOG_WARN, "results not stored: %s (runners keep them and try on)",
+               err.text);
+    } else if (err.status == WF_OK && in->failing) {
+        wf_log(WF_LOG_INFO, "results are stored again");
     }
+    in->failing = err.status != WF_OK;
     while (jobs) {
         struct wf_ingest_job *job = jobs;
         jobs = jobs->next;
