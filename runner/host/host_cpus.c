@@ -36,7 +36,6 @@ static void split_evenly(int devices, const cpu_set_t *allowed, struct host_cpus
         int first = (int)((long)d * cpus / devices);
         int end = (int)((long)(d + 1) * cpus / devices);
         if (end == first) { /* more devices than processors: share */
-            first = d % cpus;
             end = first + 1;
         }
         for (int i = first; i < end; i++) {
