@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define RESULTS_MAX_BYTES (1024u * 1024 * 1024)
+#define RESULTS_MAX_BYTES ((size_t)1 << 30)
 
 struct wf_results_writer {
     int fd;
