@@ -221,14 +221,29 @@ static int give_turn(int i)
     return 1;
 }
 
+/* Turns for one wave's lanes until none of them can go on; the number of turns. */
+static int run_wave(int wave)
+{
+    const int lanes = engine.launch.wave;
+    int turns = 0;
+    for (int now = 1; now > 0 && engine.failure[0] == '\0'; turns += now) {
+        now = 0;
+        for (int i = 0; i < lanes && engine.failure[0] == '\0'; i++) {
+            now += give_turn(wave * lanes + i);
+        }
+    }
+    return turns;
+}
+
 static void run_workgroup(int reversed)
 {
     const int threads = engine.launch.threads;
+    const int waves = threads / engine.launch.wave;
     start_workgroup();
     for (int running = 1; running && engine.failure[0] == '\0';) {
         running = 0;
-        for (int i = 0; i < threads && engine.failure[0] == '\0'; i++) {
-            running += give_turn(reversed ? threads - 1 - i : i);
+        for (int w = 0; w < waves && engine.failure[0] == '\0'; w++) {
+            running += run_wave(reversed ? waves - 1 - w : w);
         }
     }
     for (int i = 0; i < threads && engine.failure[0] == '\0'; i++) {
