@@ -3,7 +3,9 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 static bool word_in(const char *list, const char *word)
 {
@@ -38,6 +40,32 @@ bool wf_http_query_known(struct wf_request *req)
         }
     }
     return true;
+}
+
+void wf_http_take_token(struct wf_request *req, const char *value)
+{
+    if (!value || strncasecmp(value, "Bearer ", 7) != 0) {
+        return;
+    }
+    value += 7;
+    while (*value == ' ') {
+        value++;
+    }
+    /* Too long a token is cut and thus not well-formed. */
+    snprintf(req->token, sizeof req->token, "%s", value);
+}
+
+uint64_t wf_http_body_limit(enum wf_body_kind kind, const struct wf_config *config)
+{
+    switch (kind) {
+    case WF_BLOB_BODY:
+        return (uint64_t)wf_config_number(config, WF_SETTING_max_blob);
+    case WF_JSON_BODY:
+        return (uint64_t)wf_config_number(config, WF_SETTING_max_body);
+    case WF_NO_BODY:
+    default:
+        return 0;
+    }
 }
 
 enum wf_status wf_http_address(const char *host,

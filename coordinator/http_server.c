@@ -20,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 /* A body beyond the limit is read and thrown away up to this factor, so that the client
@@ -188,14 +187,7 @@ static void take_token(struct exchange *x)
 {
     const char *value =
         MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Authorization");
-    if (value && strncasecmp(value, "Bearer ", 7) == 0) {
-        value += 7;
-        while (*value == ' ') {
-            value++;
-        }
-        /* Too long a token is cut and thus not well-formed. */
-        snprintf(x->req.token, sizeof x->req.token, "%s", value);
-    }
+    wf_http_take_token(&x->req, value);
 }
 
 static bool listener_has(const struct wf_server *s, const struct wf_route *route)
@@ -251,18 +243,7 @@ static bool check_length(struct exchange *x)
     const char *coding = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND,
                                                      "Transfer-Encoding");
     uint64_t n = 0;
-    switch (x->req.route->body) {
-    case WF_BLOB_BODY:
-        x->limit = (uint64_t)wf_config_number(config, WF_SETTING_max_blob);
-        break;
-    case WF_JSON_BODY:
-        x->limit = (uint64_t)wf_config_number(config, WF_SETTING_max_body);
-        break;
-    case WF_NO_BODY:
-    default:
-        x->limit = 0;
-        break;
-    }
+    x->limit = wf_http_body_limit(x->req.route->body, config);
     if (length &&
         wf_parse_u64(length, "Content-Length", 0, UINT64_MAX, &n, NULL) != WF_OK) {
         wf_problem(&x->req, 400, "bad-length", "Content-Length is not a number");
