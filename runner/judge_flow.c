@@ -205,6 +205,15 @@ static enum wf_status run_on_device(struct judge *j, struct wf_error *err)
     return st;
 }
 
+/* A time stands only beside a right answer. */
+static void drop_time(struct result *r)
+{
+    r->timing.source = NULL;
+    if (r->time != WF_TIME_NOT_MEASURED) {
+        result_time(r, WF_TIME_NOT_MEASURED, "the answer is not PASS");
+    }
+}
+
 enum wf_status judge_run(struct judge *j, struct wf_error *err)
 {
     int64_t start_ns = wf_monotonic_ns();
@@ -217,10 +226,8 @@ enum wf_status judge_run(struct judge *j, struct wf_error *err)
         st = WF_OK;
         note_memory(j);
     }
-    /* A time stands only beside a right answer. */
-    if (j->result->answer != WF_ANSWER_PASS &&
-        j->result->time != WF_TIME_NOT_MEASURED) {
-        result_time(j->result, WF_TIME_NOT_MEASURED, "the answer is not PASS");
+    if (j->result->answer != WF_ANSWER_PASS) {
+        drop_time(j->result);
     }
     j->result->phases.total = wf_monotonic_ns() - start_ns;
     return st;

@@ -58,11 +58,18 @@ enum wf_status request_complete(struct wf_execute_request *r, struct wf_error *e
         return wf_errorf(err, WF_EINVAL, "pack id '%.80s' is not a SHA-256",
                          r->pack_id);
     }
+    if (r->attempt == 0) {
+        r->attempt = 1;
+    }
     if (r->deadline_ns == 0) {
         r->deadline_ns = 600 * SECOND_NS;
     }
     if (r->kernel_deadline_ns == 0) {
         r->kernel_deadline_ns = 60 * SECOND_NS;
+    }
+    if (r->attempt < 0 || r->repetition < 0) {
+        return wf_errorf(err, WF_EINVAL, "attempt %d, repetition %d", r->attempt,
+                         r->repetition);
     }
     if (r->deadline_ns < 0 || r->kernel_deadline_ns < 0 || r->threads < 0 ||
         !(r->reference_budget_macs >= 0)) {

@@ -356,7 +356,8 @@ enum wf_status result_to_json(const struct result *r,
     BUILD("task", task_to_json(r, &child, err));
     STEP(wf_json_set_string(obj, "suite", "", err));
     STEP(wf_json_set_string(obj, "run", "", err));
-    STEP(wf_json_set_i64(obj, "attempt", r->request->attempt, err));
+    STEP(wf_json_set_i64(obj, "attempt", r->request->attempt ? r->request->attempt : 1,
+                         err));
     STEP(set_small_objects(r, obj, err));
     BUILD("code", code_to_json(r, &child, err));
     BUILD("device", wf_device_to_json(r->request->device, &child, err));

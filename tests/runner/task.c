@@ -6,10 +6,14 @@
 #include "packs/pack.h"
 
 #include <criterion/criterion.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+extern char **environ;
 
 static const char *const kernels[] = {
     "right",
@@ -109,11 +113,36 @@ struct wf_execute_request task_request(const char *kernel)
     };
 }
 
+/* Every result of every test is as the schema says. */
+static void expect_schema(const struct wf_json *result)
+{
+    char path[] = "/tmp/wavefarm-result-XXXXXX";
+    char python[] = "python3";
+    char script[] = SOURCE_FOLDER "/tests/support/validate_schema.py";
+    char schema[] = SOURCE_FOLDER "/docs/schemas/result.schema.json";
+    char *argv[] = { python, script, schema, path, NULL };
+    struct wf_buf text = WF_BUF_INIT;
+    struct wf_error err = { 0 };
+    pid_t pid = 0;
+    int status = -1;
+    int fd = mkstemp(path);
+    cr_assert_geq(fd, 0);
+    cr_assert_eq(wf_json_write(result, &text, &err), WF_OK, "%s", err.text);
+    cr_assert_eq(wf_write_all(fd, text.data, text.len, path, &err), WF_OK);
+    (void)close(fd);
+    cr_assert_eq(posix_spawnp(&pid, python, NULL, NULL, argv, environ), 0);
+    cr_assert_eq(waitpid(pid, &status, 0), pid);
+    (void)unlink(path);
+    cr_expect_eq(status, 0, "not as the schema says: %s", text.data);
+    wf_buf_free(&text);
+}
+
 struct wf_json *task_run(const struct wf_execute_request *request)
 {
     struct wf_error err = { 0 };
     struct wf_json *result = NULL;
     cr_assert_eq(wf_execute(request, &result, &err), WF_OK, "%s", err.text);
+    expect_schema(result);
     return result;
 }
 
