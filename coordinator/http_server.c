@@ -57,6 +57,7 @@ struct wf_server {
     pthread_cond_t idle;
     size_t away;     /* requests that are suspended */
     size_t replying; /* that were resumed with a reply and are not done */
+    bool stopping;   /* nothing is suspended any more: the daemon must not end then */
 };
 
 /* --- replies --- */
@@ -274,14 +275,27 @@ static bool start_upload(struct exchange *x)
     return false;
 }
 
-/* Hands the request to a worker and suspends. */
+static enum MHD_Result reply_now(struct exchange *x)
+{
+    x->phase = PHASE_READY;
+    return send_reply(x);
+}
+
+/* Hands the request to a worker and suspends. A connection that stays open may bring a
+ * request while the server stops: that one is sent away at once. */
 static enum MHD_Result hand_over(struct exchange *x, enum phase phase)
 {
+    pthread_mutex_lock(&x->server->lock);
+    bool stopping = x->server->stopping;
+    x->server->away += stopping ? 0 : 1;
+    pthread_mutex_unlock(&x->server->lock);
+    if (stopping) {
+        x->req.retry_after_s = 1;
+        wf_problem(&x->req, 503, "stopping", "the coordinator stops; try again");
+        return reply_now(x);
+    }
     x->phase = phase;
     x->req.ask_only = phase == PHASE_ASKED;
-    pthread_mutex_lock(&x->server->lock);
-    x->server->away++;
-    pthread_mutex_unlock(&x->server->lock);
     MHD_suspend_connection(x->connection);
     if (!wf_workers_submit(x->server->o.app->workers, &x->req)) {
         x->req.retry_after_s = 1;
@@ -289,12 +303,6 @@ static enum MHD_Result hand_over(struct exchange *x, enum phase phase)
         wf_server_complete(&x->req);
     }
     return MHD_YES;
-}
-
-static enum MHD_Result reply_now(struct exchange *x)
-{
-    x->phase = PHASE_READY;
-    return send_reply(x);
 }
 
 /* Headers are there. A request with a body is let in only with a good token. */
@@ -567,6 +575,7 @@ void wf_server_idle(struct wf_server *s)
         return;
     }
     pthread_mutex_lock(&s->lock);
+    s->stopping = true;
     while (s->away > 0) {
         pthread_cond_wait(&s->idle, &s->lock);
     }
