@@ -3,7 +3,7 @@
 #   tools/farm.sh start FOLDER [--workers N] [-- SETTINGS...]   all of it, until stop
 #   tools/farm.sh worker FOLDER NAME [OPTIONS...]   one runner more
 #   tools/farm.sh env FOLDER        shell lines that point `wavefarm` at the farm
-#   tools/farm.sh status FOLDER     what runs
+#   tools/farm.sh status FOLDER     what runs; exit status 3: the farm does not answer
 #   tools/farm.sh stop FOLDER       end of every process; what is stored stays
 #   tools/farm.sh remove FOLDER     stop, then delete the folder
 # SETTINGS go to `wavefarm-coordinator serve`, OPTIONS to `wavefarm worker`. WF_BIN is
@@ -295,7 +295,8 @@ farm_status() {
         name=$(basename "$file" .pid)
         printf '%-12s %s\n' "$name" "$(farm_pid "$name" || echo stopped)"
     done
-    farm_answers && echo "address      $(farm_url)"
+    farm_answers || return 3
+    echo "address      $(farm_url)"
 }
 
 farm_main() {

@@ -57,9 +57,12 @@ expect 0 "1 results: 1 PASS" wavefarm show "$WORK/farm.jsonl"
 expect 0 "1 results: 1 PASS" wavefarm run "$WORK/small.json" --cases c1 --kernels gemm_openblas \
     --budget 20ms --out "$WORK/local.jsonl"
 expect 0 "" wavefarm push "$WORK/local.jsonl"
-equal "pushed results" "$(farm_sql "SELECT count(*) FROM result WHERE kind = 'imported'")" 1
-expect 0 "" wavefarm push "$WORK/local.jsonl"
-equal "pushed again" "$(farm_sql "SELECT count(*) FROM result WHERE kind = 'imported'")" 1
+pushed() {
+    farm_sql "SELECT count(*) FROM result JOIN run USING (run_id) WHERE run.kind = 'imported'"
+}
+equal "pushed results" "$(pushed)" 1
+expect 0 "1 results" wavefarm push "$WORK/local.jsonl"
+equal "pushed again" "$(pushed)" 1
 sed 's/"answer":"PASS"/"answer":"MISMATCH"/' "$WORK/local.jsonl" |
     sed 's/"timing":{.*"host_ratio":[^}]*}/"timing":null/' >"$WORK/bad.jsonl"
 expect 0 "" wavefarm push "$WORK/bad.jsonl"
@@ -85,6 +88,6 @@ expect 0 "" "$TESTS_ROOT/tools/farm.sh" stop "$FARM"
 [ -z "$(farm_pids)" ] || fail "stop left $(farm_pids)"
 farm_db_pid && fail "stop left the database"
 expect 0 "" "$TESTS_ROOT/tools/farm.sh" stop "$FARM"
-expect 0 "coordinator  stopped" "$TESTS_ROOT/tools/farm.sh" status "$FARM"
+expect 3 "database     stopped" "$TESTS_ROOT/tools/farm.sh" status "$FARM"
 equal "mode of a token" "$(stat -c %a "$FARM/tokens/admin")" 600
 exit 0

@@ -3,8 +3,7 @@
 #   test.sh BIN [LIB]   folders of the programs and of libgate_gemm.so
 # shellcheck source=tests/support/shell.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../support/shell.sh"
-# shellcheck disable=SC2034  # for farm.sh
-WF_BIN=$1
+export WF_BIN=$1
 # shellcheck source=tools/farm.sh
 . "$TESTS_ROOT/tools/farm.sh"
 gate_library=${2:+$2/libgate_gemm.so}

@@ -12,7 +12,8 @@ echo "not a token" >"$WORK/wrong"
 expect 3 "401" wavefarm status --token-file "$WORK/wrong"
 expect 3 "403" wavefarm status "$(token runner)"
 expect 3 "403" wavefarm submit "$WORK/small.json" --runtime host "$(token reader)"
-expect 3 "403" wavefarm push "$TESTS_ROOT/README.md" "$(token reader)" || true
+printf '%s\n' '{"schema":"wavefarm.results/1","expected":1}' >"$WORK/some.jsonl"
+expect 3 "403" wavefarm push "$WORK/some.jsonl" "$(token reader)"
 expect 0 "" wavefarm status "$(token reader)"
 expect 0 "" wavefarm status "$(token submitter)"
 expect 0 "" wavefarm status "$(token admin)"
@@ -26,6 +27,8 @@ wavefarm-coordinator token create --role reader --name short --db "$(cat "$FARM/
 expect 0 "" wavefarm status --token-file "$WORK/short"
 expect 0 "" wavefarm-coordinator token revoke "$(sed 's/[^0-9]*\([0-9]*\).*/\1/' "$WORK/short.id")" \
     --db "$(cat "$FARM/db.url")"
+is_refused() { ! wavefarm status --token-file "$WORK/short" >/dev/null 2>&1; }
+until_true 30 is_refused # known tokens are remembered for some seconds
 expect 3 "401" wavefarm status --token-file "$WORK/short"
 
 expect 2 'unknown suite "nope"' wavefarm submit nope

@@ -37,11 +37,20 @@ one_result_each 240
 until_true 20 spool_is_empty a
 until_true 20 spool_is_empty b
 
-# No database at the start: told, not crashed.
-farm_end coordinator 5
-farm_db_stop || fail "the database does not stop"
+# No database at the start: the coordinator waits for it and says so meanwhile.
+submit "$WORK/small.json" --cases 'c1?' --kernels gemm_openblas --runtime host --no-measure
+expect 0 "10 results: 10 PASS" wavefarm status "$RUN" --wait
+coordinator=$(farm_pid coordinator)
+kill -TERM "$coordinator"
 code=0
-timeout 20 wavefarm-coordinator serve --db "$(cat "$FARM/db.url")" --listen 127.0.0.1:0 \
-    --blobs "$FARM/blobs" >"$WORK/serve.out" 2>&1 || code=$?
-equal "exit status without a database" "$code" 3
-grep -q "database" "$WORK/serve.out" || fail "$(cat "$WORK/serve.out")"
+wait "$coordinator" || code=$?
+equal "exit status of the coordinator" "$code" 0
+farm_db_stop || fail "the database does not stop"
+farm_spawn coordinator wavefarm-coordinator serve --db "$(cat "$FARM/db.url")" \
+    --listen "127.0.0.1:$(cat "$FARM/port")" --blobs "$FARM/blobs"
+says_503() { expect 3 "503" wavefarm status; }
+until_true 10 log_says coordinator "waiting for it"
+says_503
+database_starts || fail "the database does not start"
+until_true 20 farm_answers
+expect 0 "10 PASS" wavefarm status
