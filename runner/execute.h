@@ -40,7 +40,7 @@ struct wf_execute_request {
     const char *dataset_folder;
     uint64_t seed_offset; /* the run's */
     int repetition;
-    int attempt;              /* from 1; 0: 1 */
+    int attempt;         /* from 1; 0: 1 */
     int64_t deadline_ns; /* whole task, 0: 10 min; the judge keeps it itself and is
                             killed only a grace period later */
     int64_t kernel_deadline_ns; /* one checked launch or one group of timed batches, 0:
