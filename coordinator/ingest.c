@@ -21,12 +21,15 @@
 #define BATCH_ROWS 2000u
 
 /* The planner knows nothing of the stage: without hash and merge joins it looks rows up
- * by their keys, whatever the size of the tables. */
+ * by their keys, whatever the size of the tables. Rows stay uncompressed: they are read
+ * once, at once. */
 const char wf_ingest_stage_sql[] =
     "SET enable_hashjoin = off; SET enable_mergejoin = off;"
     "CREATE TEMP TABLE IF NOT EXISTS stage(seq integer, shard_id bigint, token uuid,"
     " task_id bigint, digest bytea, case_id text, kernel text, " WF_RESULT_COLUMN_TYPES
-    ", samples float8[], clock_mhz float8[], power_w float8[]) ON COMMIT DELETE ROWS";
+    ", samples float8[], clock_mhz float8[], power_w float8[])"
+    " WITH (toast_tuple_target = 8160) ON COMMIT DELETE ROWS;"
+    "ALTER TABLE pg_temp.stage ALTER COLUMN body SET STORAGE EXTERNAL";
 
 struct wf_ingest {
     struct wf_app *app;

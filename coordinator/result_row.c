@@ -6,7 +6,6 @@
 
 #include "coordinator/db.h"
 #include "coordinator/run_request.h"
-#include "core/parse.h"
 #include "core/verdict.h"
 
 #include <math.h>
@@ -17,9 +16,6 @@
 static const char *const figure_keys[WF_FIGURE_COUNT] = { "median", "mad",  "min",
                                                           "max",    "q1",   "q3",
                                                           "ci_lo",  "ci_hi" };
-/* Stored apart from the body. */
-static const char *const sample_keys[] = { "samples", "clock_mhz", "power_w" };
-
 static enum wf_status opt_number(const struct wf_json *o,
                                  const char *key,
                                  double *ret,
@@ -96,36 +92,28 @@ static enum wf_status read_verdict(const struct wf_json *result,
     return s;
 }
 
-/* A JSON array of numbers as an array literal; "nan" and "inf" are numbers here. */
-static enum wf_status number_array(const struct wf_json *timing,
-                                   const char *key,
-                                   struct wf_buf *ret,
-                                   int64_t *ret_n,
-                                   struct wf_error *err)
+/* An array of numbers; "nan" and "inf" are numbers here. *ret_n: how many. */
+static enum wf_status check_numbers(const struct wf_json *timing,
+                                    const char *key,
+                                    int64_t *ret_n,
+                                    struct wf_error *err)
 {
     const struct wf_json *list = wf_json_find(timing, key);
-    enum wf_status s = WF_OK;
+    enum wf_status s = list ? wf_json_get_array(timing, key, &list, err) : WF_OK;
     *ret_n = 0;
-    if (!list) {
-        return WF_OK;
-    }
-    s = wf_json_get_array(timing, key, &list, err);
-    if (s == WF_OK && wf_json_count(list) > MAX_SAMPLES) {
+    if (s == WF_OK && list && wf_json_count(list) > MAX_SAMPLES) {
         s = wf_errorf(err, WF_EINVAL, "%s has more than %d items", key, MAX_SAMPLES);
     }
-    s = s == WF_OK ? wf_buf_puts(ret, "{", err) : s;
-    for (const struct wf_json *v = s == WF_OK ? wf_json_first(list) : NULL;
+    for (const struct wf_json *v = s == WF_OK && list ? wf_json_first(list) : NULL;
          s == WF_OK && v; v = wf_json_next(v)) {
         double x = 0;
-        char text[40];
         if (!wf_json_as_f64(v, &x)) {
-            return wf_errorf(err, WF_EINVAL, "%s[%lld] is no number", key,
-                             (long long)*ret_n);
+            s = wf_errorf(err, WF_EINVAL, "%s[%lld] is no number", key,
+                          (long long)*ret_n);
         }
-        s = wf_buf_puts(ret, (*ret_n)++ ? "," : "", err);
-        s = s == WF_OK ? wf_buf_puts(ret, wf_format_f64(x, text, sizeof text), err) : s;
+        ++*ret_n;
     }
-    return s == WF_OK ? wf_buf_puts(ret, "}", err) : s;
+    return s;
 }
 
 static enum wf_status read_timing(const struct wf_json *result,
@@ -149,10 +137,9 @@ static enum wf_status read_timing(const struct wf_json *result,
         s = opt_number(timing, figure_keys[i], &v, err);
         r->figure[i] = timed ? v : NAN;
     }
-    s = s == WF_OK ? number_array(timing, "samples", &r->samples, &r->sample_count, err)
-                   : s;
-    s = s == WF_OK ? number_array(timing, "clock_mhz", &r->clock_mhz, &other, err) : s;
-    s = s == WF_OK ? number_array(timing, "power_w", &r->power_w, &other, err) : s;
+    s = s == WF_OK ? check_numbers(timing, "samples", &r->sample_count, err) : s;
+    s = s == WF_OK ? check_numbers(timing, "clock_mhz", &other, err) : s;
+    s = s == WF_OK ? check_numbers(timing, "power_w", &other, err) : s;
     return s == WF_OK ? WF_OK : wf_error_prefix(err, "timing");
 }
 
@@ -208,83 +195,18 @@ static enum wf_status read_device(const struct wf_json *result,
     return s == WF_OK ? WF_OK : wf_error_prefix(err, "device");
 }
 
-static bool is_sample_key(const char *key)
-{
-    for (size_t i = 0; i < sizeof sample_keys / sizeof sample_keys[0]; i++) {
-        if (strcmp(key, sample_keys[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static enum wf_status bare_timing(const struct wf_json *timing,
-                                  struct wf_json *ret,
-                                  struct wf_error *err)
-{
-    enum wf_status s = WF_OK;
-    for (const struct wf_json *v = wf_json_first(timing); s == WF_OK && v;
-         v = wf_json_next(v)) {
-        const char *key = wf_json_key(v);
-        s = is_sample_key(key) ? wf_json_set_take(ret, key, wf_json_array(), err)
-                               : wf_json_set_copy(ret, key, v, err);
-    }
-    return s;
-}
-
-static enum wf_status farm_task(const struct wf_json *task,
-                                const char *task_id,
-                                struct wf_json *body,
-                                struct wf_error *err)
-{
-    struct wf_json *copy = NULL;
-    enum wf_status s = wf_json_copy(task, &copy, err);
-    s = s == WF_OK ? wf_json_set_string(copy, "id", task_id, err) : s;
-    if (s != WF_OK) {
-        wf_json_free(copy);
-        return s;
-    }
-    return wf_json_set_take(body, "task", copy, err);
-}
-
+/* Digest, body and samples from one canonical text. */
 static enum wf_status write_body(const struct wf_json *result,
                                  const char *task_id,
                                  const char *run,
-                                 struct wf_buf *ret,
+                                 struct wf_result_row *r,
                                  struct wf_error *err)
-{
-    struct wf_json *body = wf_json_object();
-    enum wf_status s =
-        body ? WF_OK : wf_errorf(err, WF_ENOMEM, "no memory for a result");
-    for (const struct wf_json *v = wf_json_first(result); s == WF_OK && v;
-         v = wf_json_next(v)) {
-        const char *key = wf_json_key(v);
-        if (strcmp(key, "timing") == 0 && wf_json_type(v) == WF_JSON_OBJECT) {
-            struct wf_json *timing = wf_json_object();
-            s = bare_timing(v, timing, err);
-            enum wf_status taken = wf_json_set_take(body, key, timing, err);
-            s = s == WF_OK ? taken : s;
-        } else if (task_id && strcmp(key, "task") == 0) {
-            s = farm_task(v, task_id, body, err);
-        } else if (run && strcmp(key, "run") == 0) {
-            s = wf_json_set_string(body, key, run, err);
-        } else {
-            s = wf_json_set_copy(body, key, v, err);
-        }
-    }
-    s = s == WF_OK ? wf_json_write(body, ret, err) : s;
-    wf_json_free(body);
-    return s;
-}
-
-static enum wf_status digest_of(const struct wf_json *result,
-                                char ret[WF_SHA256_HEX],
-                                struct wf_error *err)
 {
     struct wf_buf text = WF_BUF_INIT;
     enum wf_status s = wf_json_write_canonical(result, &text, err);
     if (s == WF_OK) {
-        wf_sha256_hex(text.data, text.len, ret);
+        wf_sha256_hex(text.data, text.len, r->digest);
+        s = wf_result_text_split(text.data, task_id, run, &r->body, r->array, err);
     }
     wf_buf_free(&text);
     return s;
@@ -311,16 +233,15 @@ enum wf_status wf_result_row_read(const struct wf_json *result,
     s = s == WF_OK ? read_timing(result, ret, err) : s;
     s = s == WF_OK ? read_work(result, ret, err) : s;
     s = s == WF_OK ? read_device(result, ret, err) : s;
-    s = s == WF_OK ? digest_of(result, ret->digest, err) : s;
-    return s == WF_OK ? write_body(result, task_id, run, &ret->body, err) : s;
+    return s == WF_OK ? write_body(result, task_id, run, ret, err) : s;
 }
 
 void wf_result_row_free(struct wf_result_row *row)
 {
     wf_buf_free(&row->body);
-    wf_buf_free(&row->samples);
-    wf_buf_free(&row->clock_mhz);
-    wf_buf_free(&row->power_w);
+    for (size_t i = 0; i < WF_ARRAY_COUNT; i++) {
+        wf_buf_free(&row->array[i]);
+    }
 }
 
 enum wf_status wf_result_row_copy(const struct wf_result_row *r,
@@ -353,24 +274,15 @@ enum wf_status wf_result_row_copy(const struct wf_result_row *r,
     return s;
 }
 
-static enum wf_status copy_array(const struct wf_buf *array,
-                                 bool any,
-                                 struct wf_buf *line,
-                                 struct wf_error *err)
-{
-    return wf_copy_text(line,
-                        !any         ? NULL
-                        : array->len ? wf_buf_cstr(array)
-                                     : "{}",
-                        err);
-}
-
 enum wf_status wf_result_row_copy_samples(const struct wf_result_row *r,
                                           struct wf_buf *line,
                                           struct wf_error *err)
 {
-    bool any = r->samples.len > 0;
-    enum wf_status s = copy_array(&r->samples, any, line, err);
-    s = s == WF_OK ? copy_array(&r->clock_mhz, any, line, err) : s;
-    return s == WF_OK ? copy_array(&r->power_w, any, line, err) : s;
+    bool any = r->array[WF_ARRAY_samples].len > 0;
+    enum wf_status s = WF_OK;
+    for (size_t i = 0; s == WF_OK && i < WF_ARRAY_COUNT; i++) {
+        const struct wf_buf *a = &r->array[i];
+        s = wf_copy_text(line, !any ? NULL : a->len ? wf_buf_cstr(a) : "{}", err);
+    }
+    return s;
 }

@@ -3,6 +3,7 @@
 #ifndef WF_COORDINATOR_RESULT_ROW_H
 #define WF_COORDINATOR_RESULT_ROW_H
 
+#include "coordinator/result_text.h"
 #include "core/buf.h"
 #include "core/error.h"
 #include "core/json.h"
@@ -52,8 +53,8 @@ struct wf_result_row {
     const char *device_id, *device_name, *device_model, *runtime;
     char device_arch[64];
     bool cold;
-    struct wf_buf body;                        /* canonical JSON, samples emptied */
-    struct wf_buf samples, clock_mhz, power_w; /* array literals; empty: none */
+    struct wf_buf body;                  /* canonical JSON, samples emptied */
+    struct wf_buf array[WF_ARRAY_COUNT]; /* array literals; empty: none */
 };
 
 /* EINVAL names the member. `task_id` and `run` (or NULL) replace those of the stored

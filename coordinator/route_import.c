@@ -273,7 +273,7 @@ static enum wf_status result_line(struct import_job *j,
     s = s == WF_OK ? wf_copy_text(&j->rows, digest, err) : s;
     s = s == WF_OK ? wf_result_row_copy(row, &j->rows, err) : s;
     s = s == WF_OK ? wf_copy_end_row(&j->rows, err) : s;
-    if (s == WF_OK && row->samples.len > 0) {
+    if (s == WF_OK && row->array[WF_ARRAY_samples].len > 0) {
         s = wf_copy_text(&j->samples, j->run_day, err);
         s = s == WF_OK ? wf_copy_i64(&j->samples, j->task_ids[i], err) : s;
         s = s == WF_OK ? wf_result_row_copy_samples(row, &j->samples, err) : s;

@@ -49,7 +49,7 @@ struct wf_run_request {
     size_t task_count;
 };
 
-#define WF_RUN_MAX_TASKS 1000000
+#define WF_RUN_MAX_TASKS 250000
 
 /* EPARSE or EINVAL; the text names case, kernel or member. */
 enum wf_status wf_run_request_read(struct wf_request *req,

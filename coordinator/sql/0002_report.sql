@@ -4,7 +4,7 @@
 CREATE SCHEMA IF NOT EXISTS report;
 
 CREATE VIEW report.run_table AS
-SELECT r.run_id, r.task_id, rc.name AS case_name, c.label AS case_label, c.op,
+SELECT u.run_id, r.task_id, rc.name AS case_name, c.label AS case_label, c.op,
        k.name AS kernel, p.name AS pack, t.repetition,
        r.device_id AS device, r.device_model AS model, r.device_arch AS arch, r.runtime,
        r.answer, r.answer_text, r.time_flag AS time,
@@ -16,8 +16,9 @@ SELECT r.run_id, r.task_id, rc.name AS case_name, c.label AS case_label, c.op,
        r.roofline_ns, 100 * nullif(r.roofline_ns, 0) / nullif(r.median_ns, 0)
            AS roofline_percent,
        r.attempt, r.received
-FROM farm.result r
-JOIN farm.task t ON t.task_id = r.task_id
+FROM farm.run u
+JOIN farm.task t ON t.run_id = u.run_id
+JOIN farm.result r ON r.run_day = u.run_day AND r.task_id = t.task_id
 JOIN farm.run_case rc ON rc.run_case_id = t.run_case_id
 JOIN farm.case_def c ON c.case_key = r.case_key
 JOIN farm.kernel k ON k.kernel_key = r.kernel_key
