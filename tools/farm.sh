@@ -274,6 +274,7 @@ farm_guard() {
             exec "$2" stop "$3"' guard "$$" "$FARM_ROOT/tools/farm.sh" "$FARM"
     ) </dev/null >/dev/null 2>&1 &
     FARM_GUARD=$!
+    disown "$FARM_GUARD"
 }
 
 farm_unguard() {

@@ -26,7 +26,7 @@ nothing_left() { [ -z "$(left)" ]; }
 # A session of its own with signals as a terminal gives them.
 start() {
     : >"$WORK/out"
-    env "$mark" --default-signal=INT,TERM,HUP setsid "$TESTS_ROOT/quickstart" --bin "$bin" \
+    env --default-signal=INT,TERM,HUP "$mark" setsid "$TESTS_ROOT/quickstart" --bin "$bin" \
         --dir "$folder" "$@" >"$WORK/out" 2>&1 </dev/null &
     pid=$!
 }
@@ -36,6 +36,7 @@ interrupt_when() {
     local code=0
     start
     until_true 60 says "$1"
+    says "$1" && ! kill -0 "$pid" 2>/dev/null && fail "ended before '$1'"
     sleep "${2:-0}"
     kill -INT -- "-$pid"
     wait "$pid" || code=$?
@@ -52,12 +53,12 @@ for moment in 0.2 0.6 1.2; do
 done
 interrupt_when "3 runners"
 interrupt_when "3 runners" 0.3
-interrupt_when "runs on 3 runners" 0.5
-interrupt_when "runs on 3 runners" 3
+interrupt_when "attention-quickstart" 0.5
+interrupt_when "attention-quickstart" 3
 
 # Killed outright: nobody can clean up but the guard.
 start
-until_true 60 says "runs on 3 runners"
+until_true 60 says "attention-quickstart"
 kill -KILL "$pid"
 wait "$pid" 2>/dev/null
 until_true 30 nothing_left
