@@ -10,6 +10,7 @@
 struct wf_hip {
     void *handle;
     char library[512]; /* as given to wf_hip_load */
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): a type and a declarator */
 #define FN(required, result, name, args) result(*name) args;
 #include "runner/hip_functions.def"
 #undef FN

@@ -169,9 +169,7 @@ enum wf_status subject_occupancy(struct subject *s,
                                  struct wf_buf *out,
                                  struct wf_error *err);
 /* Enqueues the whole launch sequence of a program. */
-enum wf_status subject_enqueue(struct subject *s,
-                               uint32_t program,
-                               struct wf_error *err);
+enum wf_status subject_enqueue(struct subject *s, uint32_t index, struct wf_error *err);
 void subject_programs_destroy(struct subject *s);
 
 /* subject_library.c */

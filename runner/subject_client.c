@@ -498,7 +498,7 @@ enum wf_status subject_client_get(struct subject_client *c,
         st = wf_errorf(err, WF_EPARSE, "%s answered %zu bytes, not %zu",
                        wf_sp_command_name(command), reply.len, ret_bytes);
     }
-    if (st == WF_OK) {
+    if (st == WF_OK && reply.data) {
         memcpy(ret, reply.data, ret_bytes);
     }
     wf_buf_free(&reply);

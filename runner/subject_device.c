@@ -157,7 +157,7 @@ enum wf_status subject_open(struct subject *s,
             &s->hip, s->hip.hipStreamCreateWithFlags(&s->stream, hipStreamNonBlocking),
             "hipStreamCreateWithFlags", err);
     }
-    for (size_t i = 0; st == WF_OK && i < 2 * WF_SP_MAX_BATCHES; i++) {
+    for (size_t i = 0; st == WF_OK && i < sizeof(s->event) / sizeof(s->event[0]); i++) {
         st = wf_hip_check(&s->hip,
                           s->hip.hipEventCreateWithFlags(&s->event[i], hipEventDefault),
                           "hipEventCreateWithFlags", err);
@@ -169,7 +169,7 @@ enum wf_status subject_open(struct subject *s,
 
 void subject_close(struct subject *s)
 {
-    for (size_t i = 0; i < 2 * WF_SP_MAX_BATCHES; i++) {
+    for (size_t i = 0; i < sizeof(s->event) / sizeof(s->event[0]); i++) {
         if (s->event[i]) {
             (void)s->hip.hipEventDestroy(s->event[i]);
         }

@@ -114,14 +114,14 @@ static enum wf_status batch(struct subject *s,
         st = launch_many(s, m, m->want->lead, err);
     }
     if (st == WF_OK) {
-        st = record(s, 2 * index, err);
+        st = record(s, 2 * (size_t)index, err);
     }
     int64_t start_ns = wf_monotonic_ns();
     if (st == WF_OK) {
         st = launch_many(s, m, m->want->launches, err);
     }
     ret->enqueue_ns = wf_monotonic_ns() - start_ns;
-    return st == WF_OK ? record(s, 2 * index + 1, err) : st;
+    return st == WF_OK ? record(s, 2 * (size_t)index + 1, err) : st;
 }
 
 static enum wf_status check_measure(const struct subject *s,

@@ -94,7 +94,7 @@ static enum wf_status wait_readable(int fd,
         if (n < 0 && errno != EINTR) {
             return wf_error_errno(err, errno, "poll");
         }
-        if (n > 0 && fds[1].revents) {
+        if (n > 0 && watch && fds[1].revents) {
             drain_watch(watch, fds[1].revents);
         }
         if (n > 0 && fds[0].revents) {

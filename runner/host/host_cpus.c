@@ -57,7 +57,7 @@ static enum wf_status parse_range(const char *text,
     if (n >= sizeof(first)) {
         return wf_errorf(err, WF_EINVAL, "'%s' is not a processor number", text);
     }
-    memcpy(first, text, n);
+    (void)snprintf(first, sizeof(first), "%.*s", (int)n, text);
     enum wf_status st = wf_parse_i64(first, "processor", 0, CPU_SETSIZE - 1, &lo, err);
     hi = lo;
     if (st == WF_OK && dash) {

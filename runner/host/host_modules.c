@@ -25,6 +25,7 @@ hipError_t hipModuleGetFunction(hipFunction_t *function,
     return host_fail(hipErrorInvalidHandle);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): the ABI has so many parameters */
 hipError_t hipModuleLaunchKernel(hipFunction_t function,
                                  unsigned grid_x,
                                  unsigned grid_y,

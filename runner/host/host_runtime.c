@@ -394,15 +394,14 @@ hipError_t hipEventElapsedTime(float *ms, hipEvent_t start, hipEvent_t stop)
 /* --- errors --- */
 
 /* X(code, text) */
-#define HOST_ERRORS(X)                                                 \
-    X(hipSuccess, "no error")                                          \
-    X(hipErrorInvalidValue, "invalid argument")                        \
-    X(hipErrorOutOfMemory, "out of memory")                            \
-    X(hipErrorNoDevice, "no device")                                   \
-    X(hipErrorInvalidDevice, "no device of this number")               \
-    X(hipErrorInvalidHandle, "invalid handle")                         \
-    X(hipErrorNotSupported, "code objects need a GPU or the emulator") \
-    X(hipErrorUnknown, "unknown error")
+#define HOST_ERRORS(X)                                   \
+    X(hipSuccess, "no error")                            \
+    X(hipErrorInvalidValue, "invalid argument")          \
+    X(hipErrorOutOfMemory, "out of memory")              \
+    X(hipErrorNoDevice, "no device")                     \
+    X(hipErrorInvalidDevice, "no device of this number") \
+    X(hipErrorInvalidHandle, "invalid handle")           \
+    X(hipErrorNotSupported, "code objects need a GPU or the emulator")
 
 const char *hipGetErrorName(hipError_t error)
 {
