@@ -33,7 +33,7 @@ farm_until() {
 farm_use() {
     FARM=$(realpath -m -- "$1") || return
     FARM_ROOT=${FARM_ROOT:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)}
-    WF_BIN=${WF_BIN:-$FARM_ROOT/build/release/bin}
+    export WF_BIN=${WF_BIN:-$FARM_ROOT/build/release/bin}
     [ -x "$WF_BIN/wavefarm-coordinator" ] ||
         farm_die "no programs in $WF_BIN: build them, or set WF_BIN"
 }

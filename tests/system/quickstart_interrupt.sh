@@ -7,6 +7,7 @@ bin=$1
 mark=WF_QUICKSTART_TEST=$WORK
 folder=$WORK/farm
 chmod 711 "$WORK"
+at_exit env WF_BIN="$bin" "$TESTS_ROOT/tools/farm.sh" remove "$folder"
 
 # Processes of the quickstart: by what they inherited, by where they are, by what they
 # were told (PostgreSQL's have other users and a changed environment).
@@ -21,7 +22,10 @@ left() {
         fi
     done
 }
-nothing_left() { [ -z "$(left)" ]; }
+nothing_left() {
+    left >"$WORK/left"
+    [ ! -s "$WORK/left" ]
+}
 
 # A session of its own with signals as a terminal gives them.
 start() {
@@ -46,7 +50,7 @@ interrupt_when() {
 }
 says() { grep -qF -- "$1" "$WORK/out" || ! kill -0 "$pid" 2>/dev/null; }
 
-logs=("$WORK/out")
+logs=("$WORK/out" "$WORK/left")
 interrupt_when "PostgreSQL and coordinator"
 for moment in 0.2 0.6 1.2; do
     interrupt_when "PostgreSQL and coordinator" "$moment"
