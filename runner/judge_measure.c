@@ -224,6 +224,16 @@ static enum wf_status read_power(struct meter *m,
                      err);
 }
 
+/* Reasons that make a sample not count. NVIDIA's software power cap (bit 2) is left
+ * out: it is how such a card runs under full load, and its clock stands beside the
+ * sample. */
+static bool is_throttled(const struct wf_device *device,
+                         const struct wf_sp_power *power)
+{
+    uint64_t normal = strcmp(device->runtime, "cuda") == 0 ? 4 : 0;
+    return (power->throttle_reasons & ~normal) != 0;
+}
+
 static enum wf_status add_samples(struct meter *m,
                                   const struct wf_sp_measure *want,
                                   const struct group *g,
@@ -231,6 +241,7 @@ static enum wf_status add_samples(struct meter *m,
                                   struct wf_error *err)
 {
     struct result_timing *t = &m->j->result->timing;
+    const struct wf_device *device = m->j->request->device;
     struct result_sample *grown =
         wf_realloc_array(t->sample, t->count + want->batches, sizeof(*grown));
     if (!grown) {
@@ -243,7 +254,8 @@ static enum wf_status add_samples(struct meter *m,
             .ns = per_launch_ns(&g->sample[i], want->launches),
             .clock_mhz = (power[0].clock_mhz + power[1].clock_mhz) / 2,
             .power_w = (power[0].power_w + power[1].power_w) / 2,
-            .flagged = power[0].throttle_reasons || power[1].throttle_reasons
+            .flagged =
+                is_throttled(device, &power[0]) || is_throttled(device, &power[1])
         };
         bool valid = isfinite(event_ns) && event_ns > 0;
         m->spent_ns +=
