@@ -2,10 +2,12 @@
 #include "task.h"
 
 #include <criterion/criterion.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -134,6 +136,33 @@ Test(measure, nothing_is_left_behind)
         wf_json_free(task_run(&request));
         cr_expect_eq(count_children(), 0u, "%s left a process", kernels[i]);
     }
+}
+
+static volatile int cancel_flag;
+
+static void raise_cancel(int signal_number)
+{
+    (void)signal_number;
+    cancel_flag = 1;
+}
+
+Test(measure, a_task_cancelled_in_the_middle_ends_with_all_its_processes)
+{
+    const struct sigaction action = { .sa_handler = raise_cancel };
+    const struct itimerval soon = { .it_value = { .tv_usec = 300000 } };
+    struct wf_execute_request request = task_request("hangs");
+    cr_assert_eq(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+    cr_assert_eq(sigaction(SIGALRM, &action, NULL), 0);
+    request.cancel = &cancel_flag;
+    cr_assert_eq(setitimer(ITIMER_REAL, &soon, NULL), 0);
+    struct wf_json *result = task_run(&request);
+    cr_expect_str_eq(task_text(result, "answer"), "CANCELLED");
+    wf_json_free(result);
+    /* The killed subject has become this process's child; it ends without further ado.
+     */
+    while (waitpid(-1, NULL, 0) > 0) {
+    }
+    cr_expect_eq(count_children(), 0u);
 }
 
 Test(measure, subject_and_judge_hold_little_more_than_the_case)
