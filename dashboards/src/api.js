@@ -44,8 +44,8 @@ export async function results(run, signal) {
   let after = "0";
   for (;;) {
     const page = await get(`/v1/runs/${run}/results?after=${after}&limit=500`, signal);
-    if (page.results.length === 0) return all;
     all.push(...page.results);
-    after = page.results.at(-1).task.id;
+    if (page.next === null) return all;
+    after = page.next;
   }
 }

@@ -8,8 +8,14 @@ export function time(ns) {
   return `${ns.toPrecision(4)} ns`;
 }
 
+// One sample has no spread.
 export function spread(timing) {
-  return timing ? (timing.q3 - timing.q1) / timing.median : NaN;
+  return timing && timing.max > timing.min ? (timing.q3 - timing.q1) / timing.median : NaN;
+}
+
+// "2026-12-01 04:40:43 UTC" of an instant as the API writes it.
+export function instant(text) {
+  return text ? `${text.slice(0, 19).replace("T", " ")} UTC` : "";
 }
 
 export function percent(x, digits = 1) {
@@ -20,7 +26,8 @@ export function percent(x, digits = 1) {
 // by the device's peaks, or at 50 flop a byte where none are known. order: to sort by.
 export function rate(result) {
   const median = result.timing?.median;
-  const { flops, bytes, peak_flops: peak, peak_bytes_per_s: peakBytes } = result.work;
+  const { flops, bytes, peak_flops: peak, peak_bytes_per_s: peakBytes } =
+    result.work ?? {};
   if (!(median > 0)) return { value: NaN, unit: "", order: NaN };
   const ridge = peak > 0 && peakBytes > 0 ? peak / peakBytes : 50;
   const giga = (flops < ridge * bytes ? bytes : flops) / median;
@@ -30,7 +37,7 @@ export function rate(result) {
 }
 
 export function roofline(result) {
-  const floor = result.work.roofline_ns;
+  const floor = result.work?.roofline_ns;
   return floor > 0 && result.timing?.median > 0 ? floor / result.timing.median : NaN;
 }
 

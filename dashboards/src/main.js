@@ -2,6 +2,7 @@
 // state is in the address, so that every view has a link.
 import * as api from "./api.js";
 import { h } from "./dom.js";
+import * as format from "./format.js";
 import * as runTable from "./run_table.js";
 import * as taskDetail from "./task_detail.js";
 
@@ -25,7 +26,9 @@ function link(change) {
 function fail(error) {
   if (error.name === "AbortError") return;
   const box = document.getElementById("error");
-  box.textContent = error.message;
+  box.textContent = error.status === 401 && api.hasToken()
+    ? "The coordinator does not know this token: it is mistyped or was revoked."
+    : error.message;
   box.hidden = false;
   document.getElementById("token-form").hidden = !(error.status === 401 || error.status === 403);
 }
@@ -35,45 +38,53 @@ function clearError() {
   document.getElementById("token-form").hidden = true;
 }
 
+function answers(counts) {
+  return Object.entries(counts).flatMap(([a, n], i) => [i > 0 ? ", " : "",
+    h("span", { class: format.answerClass(a) }, `${n} ${a}`)]);
+}
+
 async function showRuns(signal) {
   const { runs } = await api.get("/v1/runs?limit=50", signal);
   document.getElementById("where").textContent = "runs";
+  document.title = "WaveFarm";
   const rows = runs.map((r) => h("tr", { onclick: () => go(`/?run=${r.run}`) },
     h("td", {}, h("a", { href: `/?run=${r.run}` }, `run ${r.run}`)), h("td", {}, r.name),
     h("td", {}, r.suite), h("td", {}, r.state), h("td", { class: "num" }, `${r.done}/${r.tasks}`),
-    h("td", {}, Object.entries(r.answers).map(([a, n]) => `${n} ${a}`).join(", ")),
-    h("td", {}, r.created)));
+    h("td", {}, ...answers(r.answers)), h("td", {}, format.instant(r.created))));
   const head = ["run", "name", "suite", "state", "done", "answers", "created"]
-    .map((t) => h("th", { scope: "col" }, t));
+    .map((t) => h("th", { scope: "col", class: t === "done" ? "num" : null }, t));
   page.replaceChildren(h("h1", {}, "Runs"), runs.length === 0
     ? h("p", { class: "empty" }, "No runs yet: wavefarm submit gemm-five")
-    : h("table", { id: "runs" }, h("thead", {}, h("tr", {}, ...head)),
-      h("tbody", {}, ...rows)));
+    : h("div", { class: "scroll" }, h("table", { id: "runs" },
+      h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows))));
 }
 
 function summary() {
-  const seconds = (info.elapsed_ms / 1000).toFixed(1);
-  const bar = h("div", { class: "bar", role: "progressbar", "aria-valuemin": "0",
+  const ended = info.state === "done" || info.state === "cancelled";
+  const bar = ended ? null : h("div", { class: "bar", role: "progressbar", "aria-valuemin": "0",
     "aria-valuemax": String(info.tasks), "aria-valuenow": String(info.done),
     "aria-label": "tasks done" }, h("div", {}));
-  bar.firstChild.style.width = `${(100 * info.done) / Math.max(1, info.tasks)}%`;
+  if (bar) bar.firstChild.style.width = `${(100 * info.done) / Math.max(1, info.tasks)}%`;
+  const facts = [info.state, `${info.done} of ${info.tasks} tasks`,
+    ended ? "" : `${info.leased} leased`, `${(info.elapsed_ms / 1000).toFixed(1)} s`,
+    info.suite ? `suite ${info.suite}` : "", format.instant(info.created)];
   return [h("h1", {}, `Run ${info.run}: ${info.name}`),
-    h("p", { class: "facts", id: "facts" }, `${info.state} · ${info.done} of ${info.tasks} tasks · `
-      + `${info.leased} running · ${seconds} s · suite ${info.suite} · ${info.created}`), bar];
+    h("p", { class: "facts", id: "facts" }, facts.filter(Boolean).join(" · ")),
+    bar].filter(Boolean);
 }
 
-// Typing in the filter must not lose the caret when the table is drawn anew.
+// Drawing anew must not lose the place of who types or walks with the keyboard.
 function drawRun() {
-  const focus = document.activeElement?.id;
+  const focus = document.activeElement?.dataset.focus;
   const caret = document.activeElement?.selectionStart;
   const s = state();
   const detail = document.getElementById("detail") ?? h("section", { id: "detail" });
   page.replaceChildren(...summary(), runTable.filters(results, s, change),
     runTable.table(results, s, change), detail);
-  if (focus === "filter") {
-    const input = document.getElementById("filter");
-    input.focus();
-    input.setSelectionRange(caret, caret);
+  const again = focus && page.querySelector(`[data-focus="${CSS.escape(focus)}"]`);
+  if (again) {
+    again.focus({ preventScroll: true });
+    if (focus === "filter") again.setSelectionRange(caret, caret);
   }
 }
 
@@ -85,6 +96,7 @@ async function openTask(id, signal) {
 
 async function watchRun(run, signal) {
   document.getElementById("where").textContent = `run ${run}`;
+  document.title = `WaveFarm run ${run}`;
   info = await api.get(`/v1/runs/${run}`, signal);
   for (;;) {
     results = await api.results(run, signal);

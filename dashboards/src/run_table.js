@@ -28,10 +28,11 @@ const columns = [
     text: (r) => format.percent(format.roofline(r), 0), sort: (r) => format.roofline(r) },
 ];
 
-function compare(a, b) {
-  if (typeof a === "string") return a.localeCompare(b, "en", { numeric: true });
+// What has no value comes last, whatever the direction.
+function compare(a, b, sign) {
+  if (typeof a === "string") return sign * a.localeCompare(b, "en", { numeric: true });
   if (!Number.isFinite(a)) return Number.isFinite(b) ? 1 : 0;
-  return Number.isFinite(b) ? a - b : -1;
+  return Number.isFinite(b) ? sign * (a - b) : -1;
 }
 
 function matches(result, state) {
@@ -45,7 +46,7 @@ export function visible(results, state) {
   const column = columns.find((c) => c.key === state.sort) ?? columns[0];
   const sign = state.order === "down" ? -1 : 1;
   return results.filter((r) => matches(r, state))
-    .sort((a, b) => sign * compare(column.sort(a), column.sort(b)));
+    .sort((a, b) => compare(column.sort(a), column.sort(b), sign));
 }
 
 function heading(column, state, change) {
@@ -54,7 +55,7 @@ function heading(column, state, change) {
   const flip = () => change({ sort: column.key, order: active && !down ? "down" : null });
   return h("th", { scope: "col", class: column.number ? "num" : null,
     "aria-sort": active ? (down ? "descending" : "ascending") : null },
-  h("button", { onclick: flip }, column.title + (active ? (down ? " ▾" : " ▴") : "")));
+  h("button", { onclick: flip, "data-focus": `sort ${column.key}` }, column.title + (active ? (down ? " ▾" : " ▴") : "")));
 }
 
 function row(result, state, change) {
@@ -63,13 +64,14 @@ function row(result, state, change) {
     { class: [c.number ? "num" : "", c.class ? c.class(result) : ""].join(" ").trim() || null },
     c.text(result)));
   return h("tr", { tabindex: "0", "data-task": result.task.id,
+    "data-focus": `task ${result.task.id}`,
     "aria-selected": String(state.task === result.task.id), onclick: open,
     onkeydown: (e) => { if (e.key === "Enter") open(); } }, ...cells);
 }
 
 function chip(label, count, pressed, toggle, style) {
   return h("button", { class: `chip ${style}`, "aria-pressed": String(pressed),
-    onclick: toggle }, `${count} ${label}`);
+    "data-focus": `chip ${label}`, onclick: toggle }, `${count} ${label}`);
 }
 
 function counts(results, member) {
@@ -83,7 +85,7 @@ export function filters(results, state, change) {
     () => change({ answer: state.answer === a ? null : a }), format.answerClass(a)));
   const times = counts(results, "time").map(([t, n]) => chip(`time ${t}`, n, state.time === t,
     () => change({ time: state.time === t ? null : t }), format.timeClass(t)));
-  const input = h("input", { id: "filter", type: "search", placeholder: "case, kernel, device",
+  const input = h("input", { id: "filter", "data-focus": "filter", type: "search", placeholder: "case, kernel, device",
     "aria-label": "filter by text", value: state.filter ?? "",
     oninput: (e) => change({ filter: e.target.value || null }) });
   return h("div", { class: "chips" }, input, ...answers, ...times);
@@ -92,6 +94,8 @@ export function filters(results, state, change) {
 export function table(results, state, change) {
   const head = h("tr", {}, ...columns.map((c) => heading(c, state, change)));
   const rows = visible(results, state).map((r) => row(r, state, change));
+  const none = results.length === 0 ? "No results yet." : "No result matches the filter.";
   return h("div", { class: "scroll" }, h("table", { id: "results" },
-    h("thead", {}, head), h("tbody", {}, ...rows)));
+    h("thead", {}, head), h("tbody", {}, ...rows)),
+  rows.length === 0 ? h("p", { class: "empty" }, none) : null);
 }

@@ -33,18 +33,24 @@ function line(label, colour, dash) {
   return { label, stroke: colour, width: 1.5, dash, points: { show: false } };
 }
 
+function plotWidth(place) {
+  return Math.max(260, place.clientWidth);
+}
+
 function plot(timing, place) {
   const [unit, name] = unitOf(timing.median);
   const axis = { stroke: css("--soft"), grid: { stroke: css("--line"), width: 1 } };
   const options = {
-    width: Math.max(320, Math.min(960, place.clientWidth)), height: 300,
+    width: plotWidth(place), height: 300,
     scales: { x: { time: false } },
     axes: [{ ...axis, label: "sample" }, { ...axis, label: name, size: 70 }],
     series: [{ label: "sample" }, points(`time (${name})`, css("--accent")),
       points("left out", css("--bad")), line("median", css("--good")),
-      line("95 % interval", css("--soft"), [4, 4]), line("", css("--soft"), [4, 4])],
+      line("95 % from", css("--soft"), [4, 4]), line("to", css("--soft"), [4, 4])],
   };
-  return new uPlot(options, plotData(timing, unit), place);
+  const drawn = new uPlot(options, plotData(timing, unit), place);
+  new ResizeObserver(() => drawn.setSize({ width: plotWidth(place), height: 300 }))
+    .observe(place);
 }
 
 function facts(entries) {
@@ -69,7 +75,7 @@ function worst(result) {
 function answerFacts(result) {
   return [["answer", result.answer_text ? `${result.answer}: ${result.answer_text}`
     : result.answer], ["worst element", worst(result)], ["likely cause", result.diagnosis],
-  ...result.checks.map(check), ["tolerance", result.tolerance?.text]];
+  ...(result.checks ?? []).map(check), ["tolerance", result.tolerance?.text]];
 }
 
 function timeFacts(result) {
@@ -78,8 +84,8 @@ function timeFacts(result) {
   return [["time", result.time_text ? `${result.time}: ${result.time_text}` : result.time],
     ["median", `${format.time(t.median)} (95 %: ${format.time(t.ci_lo)} to `
       + `${format.time(t.ci_hi)})`],
-    ["samples", `${t.samples.length} of ${t.launches_per_sample} launches, ${t.source}, `
-      + `${result.mode.temperature}`],
+    ["samples", `${t.samples.length} of ${t.launches_per_sample} launch`
+      + `${t.launches_per_sample === 1 ? "" : "es"} each, ${t.source}, ${result.mode.temperature}`],
     ["host clock / events", Number(t.host_ratio).toPrecision(4)]];
 }
 
@@ -93,19 +99,37 @@ function placeFacts(result) {
     ["case", JSON.stringify(result.task.case)], ["attempt", result.attempt]];
 }
 
-// Fills `place`; uPlot needs it in the page to know its width.
-export function show(result, place) {
-  const chart = h("div", { id: "samples", role: "img" });
-  const title = `${result.task.case_name || result.task.label} · ${result.task.kernel}`;
-  place.replaceChildren(h("h2", {}, title), chart, facts(answerFacts(result)),
-    facts(timeFacts(result)), facts(placeFacts(result)));
+// What happened before: of interest when the first attempt was not the last.
+function attempts(list) {
+  if (list.length < 2) return null;
+  return h("dl", {}, ...list.flatMap((a) => [h("dt", {}, `attempt ${a.attempt}`),
+    h("dd", {}, `${a.runner}, ${a.device}: ${a.outcome}${a.reason ? ` (${a.reason})` : ""}, `
+      + `${(a.elapsed_ms / 1000).toFixed(1)} s`)]));
+}
+
+function drawPlot(result, chart) {
   const samples = result.timing?.samples ?? [];
   chart.dataset.samples = String(samples.length);
   if (samples.length === 0) {
     chart.append(h("p", { class: "empty" }, "No samples: the task was not measured."));
-    return null;
+    return;
   }
   chart.setAttribute("aria-label", `${samples.length} samples, median `
     + format.time(result.timing.median));
-  return plot(result.timing, chart);
+  plot(result.timing, chart);
+}
+
+// Fills `place` from GET /v1/tasks/{id}; uPlot needs it in the page to know its width.
+export function show(task, place) {
+  const { result } = task;
+  const title = h("h2", {}, `${task.case_name || task.label} · ${task.kernel}`);
+  if (!result) {
+    place.replaceChildren(title, h("p", { class: "empty" }, `No result: ${task.state}.`),
+      ...[attempts(task.attempts)].filter(Boolean));
+    return;
+  }
+  const chart = h("div", { id: "samples", role: "img" });
+  place.replaceChildren(title, chart, facts(answerFacts(result)), facts(timeFacts(result)),
+    facts(placeFacts(result)), ...[attempts(task.attempts)].filter(Boolean));
+  drawPlot(result, chart);
 }
