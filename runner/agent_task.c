@@ -122,22 +122,28 @@ static enum wf_status fetch_case_dataset(struct wf_farm_client *client,
     return WF_OK;
 }
 
-/* Writes the provenance record beside the pack; *ret is NULL when there is none. */
+/* Writes the provenance record beside the pack, once: its name has its hash, as runs may
+ * bring different records for equal packs. *ret is NULL when there is none. */
 static enum wf_status write_provenance(const struct wf_agent *a,
                                        const struct leased_task *t,
                                        char **ret,
                                        struct wf_error *err)
 {
+    char hash[WF_SHA256_HEX];
+    char *path = NULL;
     struct wf_buf text = WF_BUF_INIT;
     *ret = NULL;
     if (t->provenance == NULL) {
         return WF_OK;
     }
-    char *path =
-        wf_asprintf("%s/packs/%s.provenance.json", a->options->cache_folder, t->pack);
-    enum wf_status status = path == NULL ? wf_errorf(err, WF_ENOMEM, "no memory")
-                                         : wf_json_write(t->provenance, &text, err);
+    enum wf_status status = wf_json_write(t->provenance, &text, err);
     if (status == WF_OK) {
+        wf_sha256_hex(text.data, text.len, hash);
+        path = wf_asprintf("%s/packs/%.20s-%.20s.provenance.json",
+                           a->options->cache_folder, t->pack, hash);
+        status = path == NULL ? wf_errorf(err, WF_ENOMEM, "no memory") : WF_OK;
+    }
+    if (status == WF_OK && !wf_file_exists(path)) {
         status = wf_file_write_atomic(path, text.data, text.len, err);
     }
     wf_buf_free(&text);
