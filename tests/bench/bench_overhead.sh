@@ -20,6 +20,6 @@ farm_sql "SELECT format('%s tasks: %s ms a task on the wall, %s ms of it in the 
               round((wall - inside) / n, 2))
     FROM (SELECT count(*) AS n, sum(total_ns)::numeric / 1e6 AS inside,
               (extract(epoch FROM max(received)
-                   - (SELECT min(leased) FROM lease_log l JOIN shard s USING (shard_id)
+                   - (SELECT min(l.leased) FROM lease_log l JOIN shard s USING (shard_id)
                       WHERE s.run_id = $RUN)) * 1000)::numeric AS wall
           FROM result WHERE run_id = $RUN) t"
