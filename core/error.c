@@ -1,11 +1,13 @@
 /* The error record: one line of text, a stable status, and where it came from.
  *
- * Invariants: the text holds no control characters and no torn UTF-8 sequence, so it
- * may go into a log line, a terminal and a JSON reply as it is. The new text is formed
- * apart from the record, so a caller may pass err->text as an argument. */
+ * Invariants: the text is printable (core/printable.h), so it may go into a log line, a
+ * terminal and a JSON reply as it is. The new text is formed apart from the record, so
+ * a caller may pass err->text as an argument. */
 #include "core/error.h"
 
 #undef wf_errorf /* the macro for the static analyser; here is the function */
+
+#include "core/printable.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -50,11 +52,7 @@ static void clean_line(char *text, size_t size, int wanted)
     while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r')) {
         text[--len] = '\0';
     }
-    for (char *p = text; *p != '\0'; p++) {
-        if ((unsigned char)*p < 0x20 || *p == 0x7f) {
-            *p = ' ';
-        }
-    }
+    wf_make_printable(text);
 }
 
 static void __attribute__((format(printf, 3, 0)))

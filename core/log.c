@@ -7,6 +7,7 @@
 
 #include "core/clock.h"
 #include "core/file.h"
+#include "core/printable.h"
 
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -62,12 +63,8 @@ void wf_log(enum wf_log_level level, const char *fmt, ...)
     va_start(ap, fmt);
     (void)vsnprintf(line + start, sizeof line - start - 1, fmt, ap);
     va_end(ap);
+    wf_make_printable(line + start);
     len = strlen(line);
-    for (size_t i = start; i < len; i++) {
-        if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f) {
-            line[i] = ' ';
-        }
-    }
     line[len++] = '\n';
     (void)wf_write_all(STDERR_FILENO, line, len, "stderr", NULL);
 }
