@@ -58,10 +58,14 @@ static enum wf_status check_value(const struct wf_opt *o,
         return wf_parse_f64(value, what, -DBL_MAX, DBL_MAX, &d, err);
     case WF_OPT_DURATION:
         return wf_parse_duration_ns(value, what, &i, err);
-    case WF_OPT_FLAG:
     case WF_OPT_STRING:
     case WF_OPT_LIST:
     case WF_OPT_FILE:
+        return value[0] != '\0'
+                   ? WF_OK
+                   : wf_errorf(err, WF_EINVAL, "%s is empty; it takes a %s", what,
+                               o->metavar);
+    case WF_OPT_FLAG:
         break;
     }
     return WF_OK;
@@ -106,7 +110,7 @@ static enum wf_status check_environment(const struct wf_command *c,
 {
     for (size_t i = 0; i < c->opt_count; i++) {
         const char *v = c->opt[i].env != NULL ? getenv(c->opt[i].env) : NULL;
-        if (v != NULL && check_value(&c->opt[i], v, err) != WF_OK) {
+        if (v != NULL && v[0] != '\0' && check_value(&c->opt[i], v, err) != WF_OK) {
             return wf_error_prefix(err, "environment variable %s", c->opt[i].env);
         }
     }
@@ -237,6 +241,57 @@ enum wf_status wf_args_int_in(const struct wf_args *a,
                          v, min, max);
     }
     *ret = (int)v;
+    return WF_OK;
+}
+
+/* A time as people write it: the largest unit that divides it. */
+static const char *duration_text(int64_t ns, char *buf, size_t n)
+{
+    static const struct {
+        int64_t ns;
+        const char *name;
+    } unit[] = { { 3600000000000, "h" }, { 60000000000, "m" }, { 1000000000, "s" },
+                 { 1000000, "ms" },      { 1000, "us" },       { 1, "ns" } };
+    size_t i = 0;
+    while (ns % unit[i].ns != 0) {
+        i++;
+    }
+    snprintf(buf, n, "%" PRId64 "%s", ns / unit[i].ns, unit[i].name);
+    return buf;
+}
+
+enum wf_status wf_args_duration_in(const struct wf_args *a,
+                                   const char *name,
+                                   int64_t min_ns,
+                                   int64_t max_ns,
+                                   int64_t *ret_ns,
+                                   struct wf_error *err)
+{
+    char least[32], most[32];
+    int64_t v = wf_args_duration_ns(a, name);
+    if (v < min_ns || v > max_ns) {
+        return wf_errorf(err, WF_EINVAL, "--%s is %s; it takes %s to %s", name,
+                         wf_args_string(a, name),
+                         duration_text(min_ns, least, sizeof(least)),
+                         duration_text(max_ns, most, sizeof(most)));
+    }
+    *ret_ns = v;
+    return WF_OK;
+}
+
+enum wf_status wf_args_real_in(const struct wf_args *a,
+                               const char *name,
+                               double min,
+                               double max,
+                               double *ret,
+                               struct wf_error *err)
+{
+    double v = wf_args_real(a, name);
+    if (!(v >= min && v <= max)) {
+        return wf_errorf(err, WF_EINVAL, "--%s is %s; it takes %g to %g", name,
+                         wf_args_string(a, name), min, max);
+    }
+    *ret = v;
     return WF_OK;
 }
 

@@ -63,11 +63,30 @@ enum wf_status wf_args_int_in(const struct wf_args *args,
                               int64_t max,
                               int *ret,
                               struct wf_error *err);
+/* As wf_args_int_in, for options that are given or have a default. */
+enum wf_status wf_args_duration_in(const struct wf_args *args,
+                                   const char *name,
+                                   int64_t min_ns,
+                                   int64_t max_ns,
+                                   int64_t *ret_ns,
+                                   struct wf_error *err);
+enum wf_status wf_args_real_in(const struct wf_args *args,
+                               const char *name,
+                               double min,
+                               double max,
+                               double *ret,
+                               struct wf_error *err);
 int64_t wf_args_duration_ns(const struct wf_args *args, const char *name);
 /* NaN where neither given nor defaulted. */
 double wf_args_real(const struct wf_args *args, const char *name);
 size_t wf_args_list_count(const struct wf_args *args, const char *name);
 const char *wf_args_list_at(const struct wf_args *args, const char *name, size_t i);
+
+/* What --ci (percent) and --budget take, in `run` and in `submit`. */
+#define WF_CI_MIN        0.001
+#define WF_CI_MAX        99.0
+#define WF_BUDGET_MIN_NS 1000000LL       /* 1 ms */
+#define WF_BUDGET_MAX_NS 3600000000000LL /* 1 h */
 
 /* Options that many commands share. */
 #define WF_OPT_JSON                                                                \

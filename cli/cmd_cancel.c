@@ -25,7 +25,7 @@ static int run(const struct wf_args *args)
     if (status == WF_OK && wf_args_flag(args, "json")) {
         status = wf_print_json(answer, &err);
     } else if (status == WF_OK) {
-        printf("run %s is cancelled\n", wf_args_at(args, 0));
+        wf_say("run %s is cancelled", wf_args_at(args, 0));
     }
     wf_json_free(answer);
     wf_json_free(body);

@@ -197,11 +197,13 @@ const struct wf_command wf_command_dataset_make_page_table = {
 
 static void print_tensor(const struct wf_dataset_tensor *t)
 {
-    printf("%-20s %-8s [", t->name, wf_dtype_name(t->dtype));
+    struct wf_buf shape = WF_BUF_INIT;
     for (int d = 0; d < t->ndim; d++) {
-        printf("%s%" PRId64, d > 0 ? ", " : "", t->dim[d]);
+        (void)wf_buf_printf(&shape, NULL, "%s%" PRId64, d > 0 ? ", " : "", t->dim[d]);
     }
-    printf("]  %" PRIu64 " bytes\n", t->bytes);
+    wf_say("%-20s %-8s [%s]  %" PRIu64 " bytes", t->name, wf_dtype_name(t->dtype),
+           wf_buf_cstr(&shape), t->bytes);
+    wf_buf_free(&shape);
 }
 
 static int run_show(const struct wf_args *args)
@@ -217,7 +219,7 @@ static int run_show(const struct wf_args *args)
     }
     const char *recipe = wf_dataset_metadata(ds, "recipe");
     if (recipe != NULL) {
-        printf("recipe %s\n", recipe);
+        wf_say("recipe %s", recipe);
     }
     wf_dataset_free(ds);
     return WF_EXIT_GOOD;

@@ -64,7 +64,7 @@ static void print_table(const struct wf_device_list *list)
     }
     wf_table_free(t);
     for (size_t i = 0; i < list->missing_count; i++) {
-        printf("%s\n", list->missing[i]);
+        wf_say("%s", list->missing[i]);
     }
 }
 

@@ -73,9 +73,10 @@ static int print_matching(const struct wf_args *args)
         }
     }
     if (shown == 0) {
-        fprintf(stderr, "wavefarm: no command '%s'; 'wavefarm help' lists them\n",
-                prefix);
-        return WF_EXIT_USAGE;
+        struct wf_error err = { 0 };
+        (void)wf_errorf(&err, WF_EINVAL, "no command '%s'; 'wavefarm help' lists them",
+                        prefix);
+        return wf_exit_error(&err);
     }
     return WF_EXIT_GOOD;
 }
@@ -228,10 +229,10 @@ static int run_completion(const struct wf_args *args)
     } else if (strcmp(shell, "fish") == 0) {
         fish_completion();
     } else {
-        fprintf(stderr,
-                "wavefarm: no completion for '%s'; there is bash, zsh and fish\n",
-                shell);
-        return WF_EXIT_USAGE;
+        struct wf_error err = { 0 };
+        (void)wf_errorf(&err, WF_EINVAL,
+                        "no completion for '%s'; there is bash, zsh and fish", shell);
+        return wf_exit_error(&err);
     }
     return WF_EXIT_GOOD;
 }

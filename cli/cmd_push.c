@@ -58,7 +58,7 @@ static enum wf_status report(const struct wf_args *args,
         status = wf_json_get_i64(answer, "results", 0, INT64_MAX, &results, err);
     }
     if (status == WF_OK) {
-        printf("run %s: %" PRId64 " results\n", run, results);
+        wf_say("run %s: %" PRId64 " results", run, results);
     }
     return status;
 }

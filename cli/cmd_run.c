@@ -12,10 +12,12 @@
 #include "datasets/suite.h"
 #include "runner/execute.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define DEADLINE_MIN_NS 1000000LL         /* 1 ms */
+#define DEADLINE_MAX_NS 604800000000000LL /* a week */
 
 struct local_run {
     const struct wf_args *args;
@@ -29,6 +31,8 @@ struct local_run {
     struct wf_json **result;
     size_t result_count, expected;
     int repetitions, threads;
+    double ci_percent;
+    int64_t budget_ns, deadline_ns;
     char run_id[17];
     struct wf_progress progress;
 };
@@ -65,15 +69,28 @@ static enum wf_status open_kernels(struct local_run *r, struct wf_error *err)
                               &r->kernels, err);
 }
 
+static bool case_matches(const struct local_run *r, size_t c)
+{
+    const char *glob = wf_args_string(r->args, "cases");
+    return glob == NULL || wf_glob_match(glob, wf_suite_case_name(r->suite, c));
+}
+
+static bool any_case(const struct local_run *r)
+{
+    size_t c = 0;
+    while (c < wf_suite_count(r->suite) && !case_matches(r, c)) {
+        c++;
+    }
+    return c < wf_suite_count(r->suite);
+}
+
 static bool selected(const struct local_run *r,
                      size_t c,
                      const struct wf_kernel_choice *k)
 {
-    const char *glob = wf_args_string(r->args, "cases");
     const struct wf_case *wc = wf_suite_case(r->suite, c);
     return strcmp(k->kernel->op, wf_case_op_name(wc)) == 0 &&
-           wf_kernel_fits_arch(k->kernel, r->device.arch) &&
-           (glob == NULL || wf_glob_match(glob, wf_suite_case_name(r->suite, c)));
+           wf_kernel_fits_arch(k->kernel, r->device.arch) && case_matches(r, c);
 }
 
 static enum wf_status count_tasks(struct local_run *r, struct wf_error *err)
@@ -83,6 +100,10 @@ static enum wf_status count_tasks(struct local_run *r, struct wf_error *err)
         for (size_t k = 0; k < r->kernels.count; k++) {
             r->expected += selected(r, c, &r->kernels.choice[k]) ? repetitions : 0;
         }
+    }
+    if (r->expected == 0 && !any_case(r)) {
+        return wf_errorf(err, WF_ENOTFOUND, "no case of suite '%s' matches '%s'",
+                         wf_suite_name(r->suite), wf_args_string(r->args, "cases"));
     }
     if (r->expected == 0) {
         return wf_errorf(
@@ -123,17 +144,16 @@ static enum wf_status keep(struct local_run *r,
 
 static void fill_request(const struct local_run *r, struct wf_execute_request *q)
 {
-    double ci = wf_args_real(r->args, "ci");
     q->device = &r->device;
     q->dataset_folder = r->datasets;
     q->seed_offset = (uint64_t)wf_args_int(r->args, "seed-offset");
     q->attempt = 1;
-    q->deadline_ns = wf_args_duration_ns(r->args, "deadline");
+    q->deadline_ns = r->deadline_ns;
     q->threads = r->threads;
     q->measure.measure = !wf_args_flag(r->args, "no-measure");
     q->measure.cold = wf_args_flag(r->args, "cold");
-    q->measure.ci_target = isnan(ci) ? 0 : ci / 100;
-    q->measure.budget_ns = wf_args_duration_ns(r->args, "budget");
+    q->measure.ci_target = r->ci_percent / 100;
+    q->measure.budget_ns = r->budget_ns;
     q->cancel = &wf_interrupted;
 }
 
@@ -192,15 +212,33 @@ static enum wf_status run_all(struct local_run *r, struct wf_error *err)
     return WF_OK;
 }
 
+static enum wf_status read_numbers(struct local_run *r, struct wf_error *err)
+{
+    const struct wf_args *a = r->args;
+    enum wf_status status =
+        wf_args_int_in(a, "repetitions", 1, 100000, &r->repetitions, err);
+    if (status == WF_OK) {
+        status = wf_args_int_in(a, "threads", 0, 4096, &r->threads, err);
+    }
+    if (status == WF_OK) {
+        status = wf_args_real_in(a, "ci", WF_CI_MIN, WF_CI_MAX, &r->ci_percent, err);
+    }
+    if (status == WF_OK) {
+        status = wf_args_duration_in(a, "budget", WF_BUDGET_MIN_NS, WF_BUDGET_MAX_NS,
+                                     &r->budget_ns, err);
+    }
+    if (status == WF_OK) {
+        status = wf_args_duration_in(a, "deadline", DEADLINE_MIN_NS, DEADLINE_MAX_NS,
+                                     &r->deadline_ns, err);
+    }
+    return status;
+}
+
 static enum wf_status prepare(struct local_run *r, struct wf_error *err)
 {
     uint8_t random[8];
     const char *out = wf_args_string(r->args, "out");
-    enum wf_status status =
-        wf_args_int_in(r->args, "repetitions", 1, 100000, &r->repetitions, err);
-    if (status == WF_OK) {
-        status = wf_args_int_in(r->args, "threads", 0, 4096, &r->threads, err);
-    }
+    enum wf_status status = read_numbers(r, err);
     if (status == WF_OK) {
         status = open_suite(r, err);
     }

@@ -75,7 +75,7 @@ static enum wf_status print_run(struct wf_api *api,
     if (status == WF_OK && json) {
         status = wf_print_json(info, err);
     } else if (status == WF_OK) {
-        printf("run %s (%s): %s\n", text(info, "run"), text(info, "name"),
+        wf_say("run %s (%s): %s", text(info, "run"), text(info, "name"),
                text(info, "state"));
     }
     wf_json_free(info);

@@ -80,7 +80,7 @@ static int run(const struct wf_args *args)
     if (status == WF_OK && wf_args_flag(args, "json")) {
         status = wf_print_json(answer, &err);
     } else if (status == WF_OK) {
-        printf("run %s\n", id);
+        wf_say("run %s", id);
         fflush(stdout);
     }
     if (status == WF_OK && wf_args_flag(args, "wait")) {

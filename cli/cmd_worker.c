@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define DAY_NS 86400000000000LL
+
 static volatile int drain = 0;
 static volatile int stop = 0;
 
@@ -87,7 +89,7 @@ static enum wf_status work(const struct wf_args *args,
 {
     const char *label[32];
     struct wf_buf token = WF_BUF_INIT;
-    int64_t idle_ns = wf_args_duration_ns(args, "idle-exit");
+    int64_t idle_ns = 0, drain_ns = 0;
     size_t labels = wf_args_list_count(args, "label");
     if (labels > 32) {
         return wf_errorf(err, WF_EINVAL, "at most 32 labels");
@@ -97,9 +99,16 @@ static enum wf_status work(const struct wf_args *args,
     }
     o->label = label;
     o->label_count = labels;
-    o->idle_exit_ms = idle_ns > 0 ? idle_ns / 1000000 : 0;
-    o->drain_timeout_ms = wf_args_duration_ns(args, "drain-timeout") / 1000000;
     enum wf_status status = wf_args_int_in(args, "threads", 0, 4096, &o->threads, err);
+    if (status == WF_OK && wf_args_string(args, "idle-exit") != NULL) {
+        status = wf_args_duration_in(args, "idle-exit", 1000000, DAY_NS, &idle_ns, err);
+    }
+    if (status == WF_OK) {
+        status =
+            wf_args_duration_in(args, "drain-timeout", 1000000, DAY_NS, &drain_ns, err);
+    }
+    o->idle_exit_ms = idle_ns / 1000000;
+    o->drain_timeout_ms = drain_ns / 1000000;
     if (status == WF_OK) {
         status = wf_server_options(args, &o->server, &token, err);
     }

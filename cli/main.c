@@ -4,10 +4,13 @@
 #include "cli/exit_code.h"
 #include "core/log.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 volatile int wf_interrupted = 0;
 
@@ -75,6 +78,18 @@ static void catch_signals(void)
     sigaction(SIGPIPE, &a, NULL);
 }
 
+/* A closed standard descriptor would be given to the next file that is opened, and
+ * messages would go into that file. What stands in its place refuses, so that a lost
+ * output is still told. */
+static void occupy_standard_descriptors(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) {
+            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+        }
+    }
+}
+
 static bool asks_help(int argc, char **argv)
 {
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
@@ -97,13 +112,11 @@ static int run_help(char **words, int count)
     return code;
 }
 
-int main(int argc, char **argv)
+static int run_command(int argc, char **argv)
 {
     int words = 0;
     struct wf_args *args = NULL;
     struct wf_error err = { 0 };
-    wf_log_init("wavefarm", WF_LOG_INFO);
-    catch_signals();
     if (argc < 2) {
         run_help(NULL, 0);
         return WF_EXIT_USAGE;
@@ -126,6 +139,15 @@ int main(int argc, char **argv)
     }
     int code = c->run(args);
     wf_args_free(args);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    occupy_standard_descriptors();
+    wf_log_init("wavefarm", WF_LOG_INFO);
+    catch_signals();
+    int code = run_command(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fprintf(stderr, "wavefarm: cannot write the output\n");
         return code != WF_EXIT_GOOD ? code : WF_EXIT_INFRA;

@@ -2,8 +2,11 @@
 
 #include "core/buf.h"
 #include "core/clock.h"
+#include "core/printable.h"
 
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,6 +23,22 @@ enum wf_status wf_print_json(const struct wf_json *v, struct wf_error *err)
     }
     wf_buf_free(&text);
     return status;
+}
+
+void wf_say(const char *fmt, ...)
+{
+    char *line = NULL;
+    va_list ap;
+    va_start(ap, fmt);
+    int len = vasprintf(&line, fmt, ap);
+    va_end(ap);
+    if (len < 0) {
+        fprintf(stderr, "wavefarm: no memory for a line of the output\n");
+        return;
+    }
+    wf_make_printable(line);
+    printf("%s\n", line);
+    free(line);
 }
 
 void wf_progress_start(struct wf_progress *p)
@@ -40,6 +59,7 @@ static void draw(struct wf_progress *p, size_t done, size_t total, const char *n
     bar[BAR] = '\0';
     snprintf(line, sizeof(line), "[%s] %zu/%zu  %.0f s  %.150s", bar, done, total,
              seconds, note);
+    wf_make_printable(line);
     size_t len = strlen(line);
     fprintf(stderr, "\r%s%*s", line, p->width > len ? (int)(p->width - len) : 0, "");
     fflush(stderr);
@@ -60,8 +80,11 @@ void wf_progress_show(struct wf_progress *p,
     if (p->is_terminal) {
         draw(p, done, total, note);
     } else {
-        fprintf(stderr, "%zu of %zu after %.0f s  %s\n", done, total,
-                (double)(now - p->started_ns) / 1e9, note);
+        char line[256];
+        snprintf(line, sizeof(line), "%zu of %zu after %.0f s  %.150s", done, total,
+                 (double)(now - p->started_ns) / 1e9, note);
+        wf_make_printable(line);
+        fprintf(stderr, "%s\n", line);
     }
 }
 

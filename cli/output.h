@@ -11,6 +11,10 @@
 /* Pretty, with a newline. */
 enum wf_status wf_print_json(const struct wf_json *v, struct wf_error *err);
 
+/* One line on stdout, the newline included; what a terminal would obey in the texts of
+ * others is made harmless (core/printable.h). */
+void wf_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 /* A progress line: refreshed in place on a terminal, a plain line every 30 s
  * otherwise. */
 struct wf_progress {

@@ -1,6 +1,7 @@
 #include "cli/result_view.h"
 
 #include "cli/exit_code.h"
+#include "cli/output.h"
 #include "cli/table.h"
 
 #include <math.h>
@@ -146,9 +147,9 @@ static void print_reason(const struct wf_json *result)
     if (strcmp(answer, "PASS") == 0) {
         return;
     }
-    printf("%s / %s: %s%s%s%s%s\n", text(task, "case_name"), text(task, "kernel"),
-           answer, why[0] != '\0' ? ": " : "", why,
-           diagnosis[0] != '\0' ? "; likely: " : "", diagnosis);
+    wf_say("%s / %s: %s%s%s%s%s", text(task, "case_name"), text(task, "kernel"), answer,
+           why[0] != '\0' ? ": " : "", why, diagnosis[0] != '\0' ? "; likely: " : "",
+           diagnosis);
 }
 
 /* A kernel that does not do a whole suite says so once. */

@@ -198,8 +198,9 @@ static enum wf_status take_line(struct wf_results *r,
         int64_t expected = 0;
         r->header = v;
         status = check_schema(v, "wavefarm.results/1", where, err);
-        if (status == WF_OK) {
-            status = wf_json_opt_i64(v, "expected", 0, INT64_MAX, &expected, err);
+        if (status == WF_OK &&
+            wf_json_get_i64(v, "expected", 0, INT64_MAX, &expected, err) != WF_OK) {
+            status = wf_error_prefix(err, "%s", where);
         }
         r->expected = (size_t)expected;
         return status;

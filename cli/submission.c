@@ -11,7 +11,6 @@
 #include "packs/provenance.h"
 #include "runner/farm_client.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -299,19 +298,27 @@ static enum wf_status add_measure(const struct wf_args *args,
                                   struct wf_json *body,
                                   struct wf_error *err)
 {
-    double ci = wf_args_real(args, "ci");
-    struct wf_json *m = wf_json_object();
-    enum wf_status status =
-        wf_json_set_bool(m, "measure", !wf_args_flag(args, "no-measure"), err);
+    double ci = 0;
+    int64_t budget_ns = 0;
+    struct wf_json *m = NULL;
+    enum wf_status status = wf_args_real_in(args, "ci", WF_CI_MIN, WF_CI_MAX, &ci, err);
+    if (status == WF_OK) {
+        status = wf_args_duration_in(args, "budget", WF_BUDGET_MIN_NS, WF_BUDGET_MAX_NS,
+                                     &budget_ns, err);
+    }
+    if (status != WF_OK) {
+        return status;
+    }
+    m = wf_json_object();
+    status = wf_json_set_bool(m, "measure", !wf_args_flag(args, "no-measure"), err);
     if (status == WF_OK) {
         status = wf_json_set_bool(m, "cold", wf_args_flag(args, "cold"), err);
     }
     if (status == WF_OK) {
-        status = wf_json_set_f64(m, "ci_target", isnan(ci) ? 0.01 : ci / 100, err);
+        status = wf_json_set_f64(m, "ci_target", ci / 100, err);
     }
     if (status == WF_OK) {
-        status = wf_json_set_i64(m, "budget_ms",
-                                 wf_args_duration_ns(args, "budget") / 1000000, err);
+        status = wf_json_set_i64(m, "budget_ms", budget_ns / 1000000, err);
     }
     enum wf_status taken = wf_json_set_take(body, "measure", m, err);
     return status != WF_OK ? status : taken;
@@ -363,7 +370,11 @@ enum wf_status wf_submit(struct wf_api *api,
 {
     struct submission s = { .api = api, .args = args };
     struct wf_json *body = wf_json_object();
-    enum wf_status status = open_all(&s, err);
+    enum wf_status status =
+        add_measure(args, body, err); /* bad options before uploads */
+    if (status == WF_OK) {
+        status = open_all(&s, err);
+    }
     if (status == WF_OK) {
         status = add_head(&s, body, err);
     }
@@ -378,9 +389,6 @@ enum wf_status wf_submit(struct wf_api *api,
     }
     if (status == WF_OK) {
         status = add_devices(args, body, err);
-    }
-    if (status == WF_OK) {
-        status = add_measure(args, body, err);
     }
     if (status == WF_OK) {
         status = wf_api_post(api, "/v1/runs", body, ret, err);

@@ -1,6 +1,7 @@
 #include "cli/table.h"
 
 #include "core/buf.h"
+#include "core/printable.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +55,9 @@ void wf_table_row(struct wf_table *t, const char *const *cell)
         char *copy = wf_strdup(cell[i] != NULL ? cell[i] : "");
         t->cell[t->rows * t->columns + i] = copy;
         t->lost = t->lost || copy == NULL;
+        if (copy != NULL) {
+            wf_make_printable(copy);
+        }
         size_t w = copy != NULL ? width_of(copy) : 0;
         t->width[i] = w > t->width[i] ? w : t->width[i];
     }

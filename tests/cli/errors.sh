@@ -13,13 +13,23 @@ expect 2 'unknown suite "nope"; the suites are:' wavefarm run nope
 expect 2 "$WORK/none.json" wavefarm run "$WORK/none.json"
 expect 2 "no kernel matches 'nope'; there are:" wavefarm run gemm-five --kernels nope
 [[ $OUTPUT == *gemm_openblas* ]] || fail "the error does not say which kernels there are"
-expect 2 "nothing to run" wavefarm run gemm-five --cases nope
+expect 2 "no case of suite 'gemm-five' matches 'nope'" wavefarm run gemm-five --cases nope
 expect 2 "nothing to run" wavefarm run gemm-five --kernels 'attention*'
 expect 2 "unknown runtime 'abacus'" wavefarm run gemm-five --device abacus
 expect 2 "host:99" wavefarm run gemm-five --device host:99
 expect 2 "--repetitions is 0; it takes 1 to" wavefarm run gemm-five --repetitions 0
 expect 2 "--threads is 5000" wavefarm run gemm-five --threads 5000
 expect 2 "--budget" wavefarm run gemm-five --budget 2
+expect 2 "--budget is 0s; it takes 1ms to 1h" wavefarm run gemm-five --budget 0s
+expect 2 "--ci is 0; it takes 0.001 to 99" wavefarm run gemm-five --ci 0
+expect 2 "--ci is -1" wavefarm run gemm-five --ci -1
+expect 2 "--deadline is 0s" wavefarm run gemm-five --deadline 0s
+farm=(--server http://127.0.0.1:1 --token-file "$WORK/token")
+(umask 077 && echo "wf_s_$(printf %043d 0)" >"$WORK/token")
+expect 2 "--ci is 1e9" wavefarm submit gemm-five "${farm[@]}" --ci 1e9
+expect 2 "--budget is 999us" wavefarm submit gemm-five "${farm[@]}" --budget 999us
+expect 2 "--idle-exit is 0s" wavefarm worker --device host "${farm[@]}" --idle-exit 0s
+expect 2 "--out is empty; it takes a FILE" wavefarm run gemm-five --out ''
 expect 2 "unknown option --kernel;" wavefarm run gemm-five --kernel x
 expect 2 "$WORK/no-pack" wavefarm run gemm-five --pack "$WORK/no-pack"
 expect 2 "$WORK/none/f.jsonl" wavefarm run gemm-five --out "$WORK/none/f.jsonl"
@@ -48,8 +58,36 @@ expect 2 "$WORK/none.jsonl" wavefarm show "$WORK/none.jsonl"
 expect 2 "empty, not a results file" wavefarm show "$WORK/empty.jsonl"
 printf '{"schema":"wavefarm.results/1","expected":1}\n{"schema' >"$WORK/torn.jsonl"
 expect 2 "torn.jsonl:2: the last line is torn" wavefarm show "$WORK/torn.jsonl"
+printf '{"schema":"wavefarm.results/1"}\n' >"$WORK/open.jsonl"
+expect 2 'open.jsonl:1: member "expected" is missing' wavefarm show "$WORK/open.jsonl"
 echo '{"schema":"wavefarm.results/2"}' >"$WORK/new.jsonl"
 expect 2 "wanted 'wavefarm.results/1'" wavefarm show "$WORK/new.jsonl"
+
+# --- an output that is lost is told; no message goes into a file in its place ---
+for command in "list" "help run" "--version" "--help" "man"; do
+    # shellcheck disable=SC2086  # words
+    wavefarm $command >/dev/full 2>"$WORK/lost" && fail "wavefarm $command >/dev/full is good"
+    grep -q "cannot write the output" "$WORK/lost" || fail "not told: wavefarm $command"
+done
+echo '{"schema":"wavefarm.suite/1","name":"s","description":"d","cases":[
+    {"name":"c","op":"gemm","M":8,"N":8,"K":8,"a_type":"f32"}]}' >"$WORK/s.json"
+closed() { # closed DESCRIPTORS...: run with these closed
+    (
+        exec >/dev/null 2>&1
+        for fd in "$@"; do
+            eval "exec $fd>&-"
+        done
+        exec wavefarm run "$WORK/s.json" --no-measure --kernels gemm_openblas --out "$WORK/closed.jsonl"
+    )
+}
+for fds in 0 2 "0 2" "0 1 2"; do
+    code=0
+    # shellcheck disable=SC2086  # words
+    closed $fds || code=$?
+    case $fds in *1*) want=3 ;; *) want=0 ;; esac
+    equal "exit status with $fds closed" "$code" "$want"
+    expect 0 "1 PASS" wavefarm show "$WORK/closed.jsonl"
+done
 
 # --- packs and datasets ---
 expect 2 "$WORK/none" wavefarm pack verify "$WORK/none"

@@ -116,6 +116,33 @@ Test(args, line_beats_environment_beats_default)
     wf_args_free(a);
 }
 
+Test(args, an_empty_value_is_no_value)
+{
+    REFUSED("--text is empty; it takes a TEXT", "one", "--text", "");
+    REFUSED("--list is empty", "one", "--list=");
+    REFUSED("--file is empty", "one", "--file", "");
+    REFUSED("--count", "one", "--count", "");
+}
+
+Test(args, numbers_out_of_range_are_named_with_their_limits)
+{
+    struct wf_error err = { 0 };
+    struct wf_args *a = NULL;
+    double part = 7;
+    int64_t wait_ns = 7;
+    cr_assert_eq(PARSE(&a, &err, "one", "--part", "0", "--wait", "0s"), WF_OK);
+    cr_assert_eq(wf_args_real_in(a, "part", 0.5, 99, &part, &err), WF_EINVAL);
+    cr_assert_str_eq(err.text, "--part is 0; it takes 0.5 to 99");
+    cr_assert_eq(wf_args_duration_in(a, "wait", 1500000, 7200000000000, &wait_ns, &err),
+                 WF_EINVAL);
+    cr_assert_str_eq(err.text, "--wait is 0s; it takes 1500us to 2h");
+    cr_assert(part == 7 && wait_ns == 7, "set although refused");
+    cr_assert_eq(wf_args_real_in(a, "part", 0, 1, &part, &err), WF_OK);
+    cr_assert_eq(wf_args_duration_in(a, "wait", 0, 1, &wait_ns, &err), WF_OK);
+    cr_assert(part == 0 && wait_ns == 0);
+    wf_args_free(a);
+}
+
 Test(args, a_bad_environment_variable_is_named)
 {
     setenv("WF_TEST_COUNT", "many", 1);

@@ -149,6 +149,23 @@ Test(result_view, failures_alone_with_their_reasons, .init = redirect)
     wf_json_free(bad);
 }
 
+Test(result_view, nothing_in_a_file_commands_the_terminal, .init = redirect)
+{
+    struct wf_json *bad =
+        json("{\"task\":{\"case_name\":\"\\u001b]0;c\\u0007\",\"kernel\":\"k\\nPASS\","
+             "\"device_selector\":\"\\u009b31m\"},\"answer\":\"CRASH\","
+             "\"answer_text\":\"a\\u202eb\\r\",\"diagnosis\":\"\\u001b[2J\","
+             "\"time\":\"NOT_MEASURED\",\"timing\":null}");
+    const struct wf_json *list[] = { bad };
+    wf_print_results(list, 1, false);
+    fflush(stdout);
+    cr_assert_stdout_eq_str(
+        "case    kernel  device  answer  time          median  spread  rate  of roofline\n"
+        " ]0;c   k PASS   31m    CRASH   NOT_MEASURED       -       -     -            -\n"
+        " ]0;c  / k PASS: CRASH: a?b ; likely:  [2J\n");
+    wf_json_free(bad);
+}
+
 Test(result_view, counts_tell_what_is_missing, .init = redirect)
 {
     struct wf_result_counts c = { 0 };
