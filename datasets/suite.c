@@ -4,6 +4,7 @@
 #include "datasets/suite.h"
 
 #include "core/file.h"
+#include "core/printable.h"
 #include "datasets/suite_parts.h"
 
 #include <stdlib.h>
@@ -179,6 +180,11 @@ static enum wf_status check_name(const struct wf_suite *suite,
     if (name[0] == '\0' || strlen(name) > MAX_CASE_NAME) {
         return wf_errorf(err, WF_EINVAL, "\"name\" must have 1 to %d bytes",
                          MAX_CASE_NAME);
+    }
+    if (!wf_is_printable(name)) {
+        return wf_errorf(
+            err, WF_EINVAL,
+            "\"name\" has a control character or a mark that is not shown");
     }
     for (size_t i = 0; i < suite->count; i++) {
         if (strcmp(suite->cases[i].name, name) == 0) {

@@ -220,6 +220,8 @@ Test(suite, wrong_cases_are_refused_with_number_and_name)
     expect_refused("\"cases\":[{\"name\":\"a\",\"M\":1}]", "op");
     expect_refused("\"cases\":[{\"op\":\"gemm\"}]", "case 0: member \"name\"");
     expect_refused("\"cases\":[" GEMM("") "}]", "1 to 120 bytes");
+    expect_refused("\"cases\":[" GEMM("a\\u001b[31m") "}]", "control character");
+    expect_refused("\"cases\":[" GEMM("a\xE2\x80\xAE") "}]", "not shown");
     expect_refused("\"cases\":[7]", "case 0: a case must be an object");
     expect_refused("\"cases\":[" GEMM("a") ",\"known_best\":7}]", "known_best");
     expect_refused(
