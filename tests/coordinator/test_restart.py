@@ -24,9 +24,25 @@ class Load:
 
     def __init__(self, f, runners=4):
         self.f, self.stop, self.acked, self.lock = f, False, {}, threading.Lock()
-        self.refused = 0
-        self.threads = [threading.Thread(target=self.work, args=(i,)) for i in range(runners)]
+        self.refused, self.failure = 0, None
+        self.threads = [threading.Thread(target=self.guarded, args=(i,), daemon=True)
+                        for i in range(runners)]
+
+    def __enter__(self):
         [t.start() for t in self.threads]
+        return self
+
+    def __exit__(self, *unused):
+        self.stop = True
+        [t.join(timeout=70) for t in self.threads]
+
+    def guarded(self, i):
+        try:
+            self.work(i)
+        except BaseException as e:  # the test that waits for progress says it
+            self.failure = e
+            self.stop = True
+            raise
 
     def post(self, path, body):
         """Repeats a request until it is answered; 503 must say when to come again."""
@@ -68,10 +84,6 @@ class Load:
                 with self.lock:
                     self.acked[task["task"]] = item["digest"]
 
-    def end(self):
-        self.stop = True
-        [t.join() for t in self.threads]
-
 
 def stored(f):
     text = f.sql("SELECT string_agg(task_id || '=' || encode(digest, 'hex'), ' ') FROM result"
@@ -80,25 +92,35 @@ def stored(f):
 
 
 def check(f, load):
+    with load.lock:
+        acked = dict(load.acked)  # before the look at the store: the load goes on
     have = stored(f)
-    missing = {t for t, d in load.acked.items() if have.get(t) != d}
+    missing = {t for t, d in acked.items() if have.get(t) != d}
     assert not missing, f"acknowledged but not stored: {missing}"
+
+
+def progress(load, n):
+    """Waits for n more acknowledged results."""
+    before = len(load.acked)
+
+    def enough():
+        assert load.failure is None, load.failure
+        return len(load.acked) > before + n
+    wait_for(f"{n} more results", enough, 60)
 
 
 def killed_database_loses_nothing_acknowledged(f):
     run = f.submit(cases=30, repetitions=20)
-    load = Load(f)
-    for round in range(2):
-        before = len(load.acked)
-        wait_for("progress", lambda: len(load.acked) > before + 50)
-        os.kill(postmaster(f), signal.SIGKILL)
-        r = wait_for("503", lambda: (lambda x: x if x.status == 503 else None)(f.call("GET", "/healthz")))
-        assert r.json()["database"] == "away" and int(r.headers["Retry-After"]) > 0, r
-        start_database(f)
-        wait_for("health", lambda: f.call("GET", "/healthz").status == 200)
-        check(f, load)
-    wait_for("the run", lambda: f.state(run)["state"] == "done", 60)
-    load.end()
+    with Load(f) as load:
+        for _ in range(2):
+            progress(load, 50)
+            os.kill(postmaster(f), signal.SIGKILL)
+            r = wait_for("503", lambda: away(f))
+            assert r.json()["database"] == "away" and int(r.headers["Retry-After"]) > 0, r
+            start_database(f)
+            wait_for("health", lambda: f.call("GET", "/healthz").status == 200)
+            check(f, load)
+        wait_for("the run", lambda: f.state(run)["state"] == "done", 120)
     check(f, load)
     assert f.state(run)["answers"] == {"PASS": 600}, f.state(run)
     assert load.refused > 0, "no request met the database away"
@@ -106,17 +128,20 @@ def killed_database_loses_nothing_acknowledged(f):
     assert "wavefarm_database_errors_total 0\n" not in metrics
 
 
+def away(f):
+    r = f.call("GET", "/healthz")
+    return r if r.status == 503 else None
+
+
 def killed_coordinator_loses_nothing_acknowledged(f):
     run = f.submit(cases=30, repetitions=20)
-    load = Load(f)
-    for round in range(2):
-        before = len(load.acked)
-        wait_for("progress", lambda: len(load.acked) > before + 50)
-        f.stop_coordinator(signal.SIGKILL)
-        f.start()
-        check(f, load)
-    wait_for("the run", lambda: f.state(run)["state"] == "done", 60)
-    load.end()
+    with Load(f) as load:
+        for _ in range(2):
+            progress(load, 50)
+            f.stop_coordinator(signal.SIGKILL)
+            f.start()
+            check(f, load)
+        wait_for("the run", lambda: f.state(run)["state"] == "done", 120)
     check(f, load)
     assert f.state(run)["answers"] == {"PASS": 600}, f.state(run)
 
@@ -141,7 +166,7 @@ def database_that_is_down_at_start_is_waited_for(f):
     f.stop_coordinator()
     f.run("db", "stop", f.path("pg"))
     f.spawn()
-    r = wait_for("503", lambda: (lambda x: x if x.status == 503 else None)(f.call("GET", "/healthz")))
+    r = wait_for("503", lambda: away(f))
     assert r.json()["database"] == "away", r
     r = f.call("GET", "/v1/runs", role="reader")
     assert r.status == 503 and r.json()["code"] == "database-away" and r.headers["Retry-After"], r
