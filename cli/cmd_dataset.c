@@ -168,6 +168,7 @@ static int run_make(const struct wf_args *args)
         status = wf_page_table_spec_parse(recipe, NULL, &spec, &err);
     }
     if (status == WF_OK) {
+        spec.cancel = &wf_interrupted;
         status = wf_page_table_make(&spec, &image, &stats, &err);
     }
     if (status == WF_OK) {

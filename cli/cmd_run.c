@@ -48,6 +48,9 @@ static enum wf_status open_suite(struct local_run *r, struct wf_error *err)
         status = wf_dataset_store_open(r->datasets, &r->store, err);
     }
     if (status == WF_OK) {
+        wf_dataset_store_set_cancel(r->store, &wf_interrupted);
+    }
+    if (status == WF_OK) {
         status =
             wf_suite_load(wf_args_at(r->args, 0), suites, r->store, &r->suite, err);
     }

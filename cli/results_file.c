@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define RESULTS_MAX_BYTES ((size_t)1 << 30)
@@ -17,7 +19,17 @@
 struct wf_results_writer {
     int fd;
     char *path;
+    off_t good_bytes; /* whole lines so far */
 };
+
+/* A line that did not get in whole (a full disk) is taken back: the file stays one that
+ * can be read. A pipe cannot do that; its reader sees the end. */
+static void take_back(const struct wf_results_writer *w)
+{
+    if (ftruncate(w->fd, w->good_bytes) == 0) {
+        (void)lseek(w->fd, w->good_bytes, SEEK_SET);
+    }
+}
 
 static enum wf_status write_line(struct wf_results_writer *w,
                                  const struct wf_json *v,
@@ -30,6 +42,11 @@ static enum wf_status write_line(struct wf_results_writer *w,
     }
     if (status == WF_OK) {
         status = wf_write_all(w->fd, line.data, line.len, w->path, err);
+        if (status == WF_OK) {
+            w->good_bytes += (off_t)line.len;
+        } else {
+            take_back(w);
+        }
     }
     wf_buf_free(&line);
     return status;
@@ -63,6 +80,28 @@ static enum wf_status write_header(struct wf_results_writer *w,
     return status;
 }
 
+/* One writer a file: another run's lines would tear this one's. */
+static enum wf_status open_alone(struct wf_results_writer *w, struct wf_error *err)
+{
+    struct stat st;
+    w->fd = open(w->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    if (w->fd < 0 || fstat(w->fd, &st) != 0) {
+        return wf_error_errno(err, errno, "cannot write %s", w->path);
+    }
+    if (!S_ISREG(st.st_mode)) {
+        return WF_OK;
+    }
+    if (flock(w->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        return wf_errorf(err, WF_EEXIST,
+                         "cannot write %s: another run is writing it; wait for its end "
+                         "or name another file",
+                         w->path);
+    }
+    return ftruncate(w->fd, 0) == 0
+               ? WF_OK
+               : wf_error_errno(err, errno, "cannot write %s", w->path);
+}
+
 enum wf_status wf_results_create(const char *path,
                                  const char *suite,
                                  size_t expected,
@@ -77,10 +116,10 @@ enum wf_status wf_results_create(const char *path,
         return wf_errorf(err, WF_ENOMEM, "no memory for %s", path);
     }
     w->path = copy;
-    w->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    enum wf_status status = w->fd < 0
-                                ? wf_error_errno(err, errno, "cannot write %s", path)
-                                : write_header(w, suite, expected, err);
+    enum wf_status status = open_alone(w, err);
+    if (status == WF_OK) {
+        status = write_header(w, suite, expected, err);
+    }
     if (status != WF_OK) {
         (void)wf_results_close(w, NULL);
         return status;

@@ -1,5 +1,6 @@
 #include "cli/submission.h"
 
+#include "cli/commands.h"
 #include "cli/farm_archs.h"
 #include "cli/kernel_set.h"
 #include "cli/paths.h"
@@ -44,6 +45,9 @@ static enum wf_status open_all(struct submission *s, struct wf_error *err)
     }
     if (status == WF_OK) {
         status = wf_dataset_store_open(s->datasets, &s->store, err);
+    }
+    if (status == WF_OK) {
+        wf_dataset_store_set_cancel(s->store, &wf_interrupted);
     }
     if (status == WF_OK) {
         status =

@@ -74,6 +74,11 @@ enum wf_status wf_dataset_store_open(const char *folder,
                                      struct wf_dataset_store **ret,
                                      struct wf_error *err);
 void wf_dataset_store_close(struct wf_dataset_store *store);
+/* What is made for the store (a suite's recipes) ends with ECANCELLED when *cancel is
+ * set. NULL: never. */
+void wf_dataset_store_set_cancel(struct wf_dataset_store *store,
+                                 const volatile int *cancel);
+const volatile int *wf_dataset_store_cancel(const struct wf_dataset_store *store);
 struct wf_dataset_resolver wf_dataset_store_resolver(struct wf_dataset_store *store);
 /* Adds a file image under its hash (atomic); *ret_sha256 gets the hash. */
 enum wf_status wf_dataset_store_add(struct wf_dataset_store *store,

@@ -13,6 +13,7 @@
 
 struct wf_dataset_store {
     char *folder;
+    const volatile int *cancel;
     pthread_mutex_t lock;
     struct wf_dataset **loaded;
     size_t count;
@@ -53,6 +54,17 @@ void wf_dataset_store_close(struct wf_dataset_store *store)
     free(store->loaded);
     free(store->folder);
     free(store);
+}
+
+void wf_dataset_store_set_cancel(struct wf_dataset_store *store,
+                                 const volatile int *cancel)
+{
+    store->cancel = cancel;
+}
+
+const volatile int *wf_dataset_store_cancel(const struct wf_dataset_store *store)
+{
+    return store->cancel;
 }
 
 static char *file_path(const struct wf_dataset_store *store, const char *sha256)

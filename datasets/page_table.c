@@ -150,6 +150,18 @@ static enum wf_status start_replay(const struct maker *m,
     return wf_replay_create(&m->list, &options, ret, err);
 }
 
+/* The next step, unless somebody wants an end: a long trace takes many seconds. */
+static enum wf_status next_step(const struct maker *m,
+                                struct wf_replay *replay,
+                                bool *ret_ran,
+                                struct wf_error *err)
+{
+    if (m->spec.cancel != NULL && *m->spec.cancel != 0) {
+        return wf_errorf(err, WF_ECANCELLED, "interrupted");
+    }
+    return wf_replay_step(replay, ret_ran, err);
+}
+
 struct peak {
     int64_t batch; /* most sequences in a step */
     int64_t steps; /* steps with that many */
@@ -165,7 +177,7 @@ static enum wf_status find_peak(const struct maker *m,
     bool ran = true;
     enum wf_status st = start_replay(m, &replay, err);
     while (st == WF_OK && ran) {
-        st = wf_replay_step(replay, &ran, err);
+        st = next_step(m, replay, &ran, err);
         if (st != WF_OK || !ran) {
             break;
         }
@@ -195,7 +207,7 @@ static enum wf_status run_to_peak(struct wf_replay *replay,
     int64_t left = p->steps / 2;
     for (;;) {
         bool ran;
-        enum wf_status st = wf_replay_step(replay, &ran, err);
+        enum wf_status st = next_step(m, replay, &ran, err);
         if (st != WF_OK) {
             return st;
         }
@@ -215,7 +227,7 @@ static enum wf_status run_to_step(struct wf_replay *replay,
     bool ran = true;
     enum wf_status st = WF_OK;
     while (st == WF_OK && ran && wf_replay_current_step(replay) < m->spec.step) {
-        st = wf_replay_step(replay, &ran, err);
+        st = next_step(m, replay, &ran, err);
     }
     if (st != WF_OK) {
         return st;

@@ -54,6 +54,7 @@ struct wf_page_table_spec {
     double step_ms;    /* time of one step */
     double time_scale; /* the trace's time passes this much faster; 0: so that 1.25 x
                           batch sequences would run if there were room */
+    const volatile int *cancel; /* making ends with ECANCELLED when set; may be NULL */
 };
 
 struct wf_page_table_stats {

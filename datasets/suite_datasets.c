@@ -85,6 +85,7 @@ static enum wf_status make(const struct suite_datasets *set,
     enum wf_status st = wf_page_table_spec_parse(wf_json_find(d->entry, "make"),
                                                  set->base_dir, &spec, err);
     if (st == WF_OK) {
+        spec.cancel = wf_dataset_store_cancel(set->store);
         st = wf_page_table_make(&spec, &image, NULL, err);
     }
     if (st == WF_OK && stated) {

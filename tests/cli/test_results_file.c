@@ -3,7 +3,10 @@
 
 #include "tests/core/temp_dir.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static struct temp_dir dir;
 
@@ -55,6 +58,51 @@ Test(results_file, what_was_written_is_read, .init = make, .fini = clean)
     cr_assert_str_eq(wf_json_string(wf_json_find(r.result[0], "answer")), "PASS");
     wf_results_free(&r);
     wf_json_free(one);
+}
+
+Test(results_file,
+     a_file_that_cannot_grow_keeps_whole_lines,
+     .init = make,
+     .fini = clean)
+{
+    struct wf_error err = { 0 };
+    struct wf_results r = { 0 };
+    struct wf_json *one = NULL;
+    struct wf_results_writer *w = NULL;
+    const char *path = temp_dir_file(&dir, "out.jsonl");
+    const struct rlimit limit = { 400, 400 }; /* the header, two lines and a half */
+    (void)signal(SIGXFSZ, SIG_IGN);
+    cr_assert_eq(wf_json_parse(RESULT, strlen(RESULT) - 1, "r", &one, &err), WF_OK);
+    cr_assert_eq(wf_results_create(path, "s", 9, &w, &err), WF_OK, "%s", err.text);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    size_t written = 0;
+    while (written < 9 && wf_results_append(w, one, &err) == WF_OK) {
+        written++;
+    }
+    cr_assert_eq(err.native, EFBIG, "%s", err.text);
+    cr_assert(written > 0 && written < 9);
+    cr_assert_eq(wf_results_close(w, &err), WF_OK, "%s", err.text);
+    cr_assert_eq(wf_results_read(path, &r, &err), WF_OK, "%s", err.text);
+    cr_assert_eq(r.count, written);
+    wf_results_free(&r);
+    wf_json_free(one);
+}
+
+Test(results_file, a_file_has_one_writer, .init = make, .fini = clean)
+{
+    struct wf_error err = { 0 };
+    struct wf_results r = { 0 };
+    struct wf_results_writer *w = NULL, *second = NULL;
+    const char *path = temp_dir_file(&dir, "out.jsonl");
+    cr_assert_eq(wf_results_create(path, "first", 2, &w, &err), WF_OK, "%s", err.text);
+    cr_assert_eq(wf_results_create(path, "second", 3, &second, &err), WF_EEXIST);
+    cr_assert_not_null(strstr(err.text, "another run is writing it"), "%s", err.text);
+    cr_assert_eq(wf_results_close(w, &err), WF_OK, "%s", err.text);
+    cr_assert_eq(wf_results_read(path, &r, &err), WF_OK, "%s", err.text);
+    cr_assert_str_eq(wf_json_string(wf_json_find(r.header, "suite")), "first");
+    wf_results_free(&r);
+    cr_assert_eq(wf_results_create(path, "second", 3, &w, &err), WF_OK, "%s", err.text);
+    cr_assert_eq(wf_results_close(w, &err), WF_OK);
 }
 
 Test(results_file, many_results_keep_their_order, .init = make, .fini = clean)

@@ -117,6 +117,20 @@ Test(page_table, the_largest_batch_is_reached)
     wf_dataset_free(ds);
 }
 
+Test(page_table, making_can_be_ended)
+{
+    const volatile int ended = 1;
+    struct wf_page_table_spec s = small_spec();
+    struct wf_buf out = WF_BUF_INIT;
+    struct wf_error err;
+    s.cancel = &ended;
+    cr_expect_eq(wf_page_table_make(&s, &out, NULL, &err), WF_ECANCELLED);
+    s.step = 3;
+    cr_expect_eq(wf_page_table_make(&s, &out, NULL, &err), WF_ECANCELLED);
+    cr_expect_eq(out.len, 0);
+    wf_buf_free(&out);
+}
+
 Test(page_table, a_step_can_be_chosen)
 {
     struct wf_page_table_spec spec = small_spec();

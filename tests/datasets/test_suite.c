@@ -137,6 +137,23 @@ Test(suite, a_recipe_is_run_once_and_its_result_kept)
     close_place(&p);
 }
 
+Test(suite, a_recipe_ends_when_its_store_is_told)
+{
+    const volatile int ended = 1;
+    struct place p;
+    struct wf_suite *s = NULL;
+    struct wf_error err;
+    open_place(&p);
+    wf_dataset_store_set_cancel(p.store, &ended);
+    put(&p, "S.json",
+        "{\"schema\":\"wavefarm.suite/1\",\"name\":\"S\",\"description\":\"d\","
+        "\"datasets\":{\"t\":{\"make\":" RECIPE "}},\"cases\":[{\"name\":\"a\"," PAGED
+        "}]}");
+    cr_expect_eq(load(&p, "S", &s, &err), WF_ECANCELLED, "%s", err.text);
+    cr_expect_null(s);
+    close_place(&p);
+}
+
 /* The stated hash is in the store: the recipe (another one) is not even run. */
 Test(suite, a_dataset_that_is_there_is_not_made_again)
 {
