@@ -45,20 +45,19 @@ interrupt_when() {
     kill -INT -- "-$pid"
     wait "$pid" || code=$?
     [ "$code" = 130 ] || fail "exit status $code after an interrupt at '$1': $(cat "$WORK/out")"
-    until_true 3 nothing_left
-    rm -rf "$folder"
+    until_true 5 nothing_left
 }
 says() { grep -qF -- "$1" "$WORK/out" || ! kill -0 "$pid" 2>/dev/null; }
 
 logs=("$WORK/out" "$WORK/left")
-interrupt_when "PostgreSQL and coordinator"
-for moment in 0.2 0.6 1.2; do
+# While the database is made, which a new folder needs; then on top of what there is.
+for moment in 0 0.5 1.5; do
     interrupt_when "PostgreSQL and coordinator" "$moment"
+    rm -rf "$folder"
 done
 interrupt_when "3 runners"
-interrupt_when "3 runners" 0.3
-interrupt_when "attention-quickstart" 0.5
-interrupt_when "attention-quickstart" 3
+interrupt_when "attention-quickstart"
+interrupt_when "attention-quickstart" 2
 
 # Killed outright: nobody can clean up but the guard.
 start
