@@ -163,6 +163,7 @@ static hipError_t translate_extra(void **extra, void *ret[MAX_EXTRA])
                      "launch: `extra` holds an unknown marker or has no end marker");
 }
 
+/* The ABI has eleven parameters. NOLINTNEXTLINE(readability-function-size) */
 hipError_t hipModuleLaunchKernel(hipFunction_t function,
                                  unsigned grid_x,
                                  unsigned grid_y,
@@ -196,6 +197,7 @@ hipError_t hipModuleLaunchKernel(hipFunction_t function,
                       "cuLaunchKernel");
 }
 
+/* NOLINTNEXTLINE(readability-function-size): as above */
 hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t function,
                                             unsigned grid_x,
                                             unsigned grid_y,
