@@ -8,6 +8,7 @@
 #include "core/sha256.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -187,7 +188,7 @@ enum wf_status wf_token_create(struct wf_db *db,
     if (status != WF_OK) {
         return status;
     }
-    memcpy(ret_token, "wf_?_", 5);
+    snprintf(ret_token, WF_TOKEN_CHARS + 1, "wf_?_");
     for (size_t i = 0; i < ROLE_COUNT; i++) {
         if (roles[i].role == role) {
             ret_token[3] = roles[i].letter;

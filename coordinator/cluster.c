@@ -9,6 +9,7 @@
 #include "coordinator/db.h"
 #include "core/buf.h"
 #include "core/file.h"
+#include "core/parse.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -80,14 +81,13 @@ static bool has_programs(const char *dir)
 static void newest_debian(char *ret, size_t n)
 {
     static const char root[] = "/usr/lib/postgresql";
-    long best = OLDEST_MAJOR - 1;
+    int64_t best = OLDEST_MAJOR - 1;
     DIR *dir = opendir(root);
     ret[0] = '\0';
     for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
         char bin[PATH_MAX];
-        char *end = NULL;
-        long major = strtol(e->d_name, &end, 10);
-        if (!end || *end || major <= best) {
+        int64_t major = 0;
+        if (wf_parse_i64(e->d_name, "version", best + 1, 1000, &major, NULL) != WF_OK) {
             continue;
         }
         snprintf(bin, sizeof bin, "%s/%s/bin", root, e->d_name);

@@ -184,11 +184,14 @@ static void exec_program(const char *const *argv, int out)
     }
     char *args[40];
     size_t n = 0;
-    while (argv[n] && n < 39) {
+    while (n < 39 && argv[n]) {
         args[n] = wf_strdup(argv[n]);
         n++;
     }
     args[n] = NULL;
+    if (!args[0]) {
+        _exit(127);
+    }
     execv(args[0], args);
     dprintf(2, "%s: %s", args[0], strerror(errno));
     _exit(127);

@@ -150,8 +150,9 @@ int wf_command_token(int argc, char **argv)
         return usage();
     }
     a.verb = argv[0];
-    if (strcmp(a.verb, "create") && strcmp(a.verb, "list") &&
-        strcmp(a.verb, "revoke")) {
+    bool known = strcmp(a.verb, "create") == 0 || strcmp(a.verb, "list") == 0 ||
+                 strcmp(a.verb, "revoke") == 0;
+    if (!known) {
         return usage();
     }
     if (wf_command_config_load(argc - 1, argv + 1, other, &a, &config, &err) != WF_OK) {

@@ -247,16 +247,22 @@ enum wf_status wf_config_file(struct wf_config *config,
 
 /* --- environment and flags --- */
 
+/* "WAVEFARM_" and the name in capitals. */
+static void variable_name(const char *setting, char *ret, size_t n)
+{
+    size_t used = (size_t)snprintf(ret, n, "WAVEFARM_");
+    for (const char *c = setting; *c && used + 1 < n; c++) {
+        ret[used++] = (char)toupper((unsigned char)*c);
+    }
+    ret[used] = '\0';
+}
+
 enum wf_status wf_config_environment(struct wf_config *config, struct wf_error *err)
 {
     enum wf_status status = WF_OK;
     for (size_t i = 0; status == WF_OK && i < WF_SETTING_COUNT; i++) {
         char name[80];
-        size_t used = (size_t)snprintf(name, sizeof name, "WAVEFARM_");
-        for (const char *c = table[i].name; *c && used + 1 < sizeof name; c++) {
-            name[used++] = (char)toupper((unsigned char)*c);
-        }
-        name[used] = '\0';
+        variable_name(table[i].name, name, sizeof name);
         const char *value = getenv(name);
         if (value) {
             status = set(config, i, value, RANK_ENVIRONMENT, name, err);
@@ -368,6 +374,12 @@ static enum wf_status check_address(const struct wf_config *config,
                            : wf_error_prefix(err, "%s", config->value[s].origin);
 }
 
+static bool is_log_level(const char *text)
+{
+    return strcmp(text, "debug") == 0 || strcmp(text, "info") == 0 ||
+           strcmp(text, "warn") == 0 || strcmp(text, "error") == 0;
+}
+
 enum wf_status wf_config_check(const struct wf_config *config, struct wf_error *err)
 {
     const char *cert = wf_config_text(config, WF_SETTING_tls_cert);
@@ -394,8 +406,7 @@ enum wf_status wf_config_check(const struct wf_config *config, struct wf_error *
             "single lost beat ends a session",
             (long long)ttl);
     }
-    if (strcmp(level, "debug") && strcmp(level, "info") && strcmp(level, "warn") &&
-        strcmp(level, "error")) {
+    if (!is_log_level(level)) {
         return wf_errorf(err, WF_EINVAL,
                          "%s: 'log_level' must be debug, info, warn or "
                          "error, not '%s'",

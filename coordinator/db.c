@@ -396,7 +396,7 @@ static enum wf_status again(struct wf_db *db,
                             void *ctx,
                             struct wf_error *err)
 {
-    struct wf_error local;
+    struct wf_error local = { 0 };
     struct wf_error *e = err ? err : &local;
     enum wf_status status = WF_OK;
     for (int i = 0; i < WF_DB_TRIES; i++) {

@@ -111,24 +111,36 @@ static size_t shards_wanted(int64_t total_ms,
     return wanted > n ? n : wanted;
 }
 
-/* Packs order[0 .. n) of one group into shards numbered from `first`. A full shard
- * leaves the heap for good. */
-static void pack_group(const struct order *order,
-                       size_t n,
-                       struct bin *heap,
-                       size_t bins,
-                       struct wf_shard_task *task,
-                       size_t first)
+struct group {
+    const struct order *order; /* n tasks, longest first */
+    size_t n;
+    struct bin *heap; /* `bins`, at least one */
+    size_t bins;
+    size_t first; /* number of its first shard */
+    size_t max_tasks;
+};
+
+/* Most tasks of a shard: twice the even share keeps cheap tasks from piling up in one,
+ * but never more than is allowed. */
+static size_t cap_of(const struct group *g)
 {
-    /* Twice the even share: keeps cheap tasks from piling up in one reply. */
-    size_t cap = 2 * ((n + bins - 1) / bins);
-    size_t live = bins;
-    for (size_t i = 0; i < bins; i++) {
-        heap[i] = (struct bin){ 0, 0, first + i };
+    size_t share = g->bins > 0 ? (g->n + g->bins - 1) / g->bins : g->n;
+    size_t most = g->max_tasks > share ? g->max_tasks : share;
+    return 2 * share < most ? 2 * share : most;
+}
+
+/* The next task into the emptiest shard; a full shard leaves the heap for good. */
+static void pack_group(const struct group *g, struct wf_shard_task *task)
+{
+    size_t cap = cap_of(g);
+    size_t live = g->bins;
+    struct bin *heap = g->heap;
+    for (size_t i = 0; i < g->bins; i++) {
+        heap[i] = (struct bin){ 0, 0, g->first + i };
     }
-    for (size_t i = 0; i < n; i++) {
-        task[order[i].index].shard = heap[0].number;
-        heap[0].load_ms += order[i].estimate_ms;
+    for (size_t i = 0; i < g->n; i++) {
+        task[g->order[i].index].shard = heap[0].number;
+        heap[0].load_ms += g->order[i].estimate_ms;
         heap[0].tasks++;
         if (heap[0].tasks >= cap && live > 1) {
             live--;
@@ -164,7 +176,8 @@ enum wf_status wf_shard_plan(struct wf_shard_task *task,
             end++;
         }
         size_t bins = shards_wanted(total_ms, end - at, in);
-        pack_group(order + at, end - at, heap, bins, task, shards);
+        struct group g = { order + at, end - at, heap, bins, shards, in->max_tasks };
+        pack_group(&g, task);
         shards += bins;
         at = end;
     }

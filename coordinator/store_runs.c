@@ -401,11 +401,11 @@ static enum wf_status add_tasks(struct wf_db *db,
         err);
     for (size_t i = 0; s == WF_OK && i < plan->task_count; i++) {
         const struct wf_plan_task *t = &plan->task[i];
+        const int64_t *keys = &j->case_keys[2 * (size_t)t->case_index];
         s = wf_copy_i64(&lines, j->run, err);
         s = s == WF_OK ? wf_copy_i64(&lines, ids[plan->packed[i].shard], err) : s;
-        s = s == WF_OK ? wf_copy_i64(&lines, j->case_keys[2 * t->case_index], err) : s;
-        s = s == WF_OK ? wf_copy_i64(&lines, j->case_keys[2 * t->case_index + 1], err)
-                       : s;
+        s = s == WF_OK ? wf_copy_i64(&lines, keys[0], err) : s;
+        s = s == WF_OK ? wf_copy_i64(&lines, keys[1], err) : s;
         s = s == WF_OK ? wf_copy_i64(&lines, j->kernel_keys[t->kernel_index], err) : s;
         s = s == WF_OK ? wf_copy_i64(&lines, t->repetition, err) : s;
         s = s == WF_OK ? wf_copy_i64(&lines, plan->packed[i].estimate_ms, err) : s;

@@ -111,6 +111,27 @@ Test(shard, the_number_of_tasks_is_limited)
     free(t);
 }
 
+/* Half the shards are long with few tasks; the cheap tasks must not crowd the others.
+ */
+Test(shard, cheap_tasks_do_not_crowd_beyond_the_limit)
+{
+    enum {
+        N = 1000,
+        LONG = 10
+    };
+    struct wf_shard_task *t = calloc(N, sizeof *t);
+    for (size_t i = 0; i < N; i++) {
+        t[i].estimate_ms = i < LONG ? 60000 : 1;
+    }
+    size_t n = plan(t, N, (struct wf_shard_plan_input){ 30000, 60, 1 });
+    for (size_t s = 0; s < n; s++) {
+        size_t tasks = 0;
+        (void)load(t, N, s, &tasks);
+        cr_assert_leq(tasks, 60, "shard %zu has %zu", s, tasks);
+    }
+    free(t);
+}
+
 Test(shard, groups_do_not_mix)
 {
     enum {
