@@ -290,7 +290,8 @@ static enum wf_status report(const struct local_run *r, struct wf_error *err)
     if (wf_args_flag(r->args, "json")) {
         return report_json(r, err);
     }
-    wf_print_results((const struct wf_json *const *)r->result, r->result_count, false);
+    wf_print_results((const struct wf_json *const *)r->result, r->result_count,
+                     WF_RESULTS_RAN);
     wf_print_counts(&r->counts, r->expected);
     return WF_OK;
 }

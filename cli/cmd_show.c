@@ -44,6 +44,14 @@ static enum wf_status read_results(const struct wf_args *args,
     return status;
 }
 
+static enum wf_result_choice choice(const struct wf_args *args)
+{
+    if (wf_args_flag(args, "all")) {
+        return WF_RESULTS_ALL;
+    }
+    return wf_args_flag(args, "failed") ? WF_RESULTS_FAILED : WF_RESULTS_RAN;
+}
+
 static int run(const struct wf_args *args)
 {
     struct wf_error err = { 0 };
@@ -60,7 +68,7 @@ static int run(const struct wf_args *args)
         status = print_all_json(&r, &err);
     } else {
         wf_print_results((const struct wf_json *const *)r.result, r.count,
-                         wf_args_flag(args, "failed"));
+                         choice(args));
         wf_print_counts(&counts, r.expected);
     }
     int code =
@@ -70,7 +78,8 @@ static int run(const struct wf_args *args)
 }
 
 static const struct wf_opt opts[] = {
-    { "failed", WF_OPT_FLAG, NULL, NULL, NULL, "only results that are not PASS" },
+    { "failed", WF_OPT_FLAG, NULL, NULL, NULL, "only wrong and failed results" },
+    { "all", WF_OPT_FLAG, NULL, NULL, NULL, "also cases that a kernel does not do" },
     WF_OPTS_SERVER,
     WF_OPT_JSON,
 };

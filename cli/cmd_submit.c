@@ -54,7 +54,8 @@ static int wait_and_show(struct wf_api *api,
         wf_count_result(&counts, r.result[i]);
     }
     if (status == WF_OK && !wf_args_flag(args, "json")) {
-        wf_print_results((const struct wf_json *const *)r.result, r.count, false);
+        wf_print_results((const struct wf_json *const *)r.result, r.count,
+                         WF_RESULTS_RAN);
         wf_print_counts(&counts, r.expected);
     }
     int code =

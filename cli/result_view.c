@@ -193,20 +193,45 @@ static void add_row(struct wf_table *t, const struct wf_json *result)
     wf_table_row(t, cell);
 }
 
-void wf_print_results(const struct wf_json *const *result,
-                      size_t count,
-                      bool failed_only)
+static bool is_answer(const struct wf_json *result, const char *answer)
+{
+    return strcmp(text(result, "answer"), answer) == 0;
+}
+
+static bool is_listed(const struct wf_json *result, enum wf_result_choice choice)
+{
+    switch (choice) {
+    case WF_RESULTS_RAN:
+        return !is_answer(result, "NOT_SUPPORTED");
+    case WF_RESULTS_FAILED:
+        return !is_answer(result, "PASS") && !is_answer(result, "NOT_SUPPORTED");
+    case WF_RESULTS_ALL:
+        break;
+    }
+    return true;
+}
+
+static struct wf_table *make_table(void)
 {
     static const char *const header[] = { "case",    "kernel", "device",
                                           "answer",  "time",   ">median",
                                           ">spread", ">rate",  ">of roofline" };
-    struct wf_table *t = wf_table_create(header, sizeof(header) / sizeof(header[0]));
+    return wf_table_create(header, sizeof(header) / sizeof(header[0]));
+}
+
+void wf_print_results(const struct wf_json *const *result,
+                      size_t count,
+                      enum wf_result_choice choice)
+{
+    size_t unsupported = 0;
+    struct wf_table *t = make_table();
     if (t == NULL) {
         fprintf(stderr, "wavefarm: no memory for the table\n");
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        if (!failed_only || strcmp(text(result[i], "answer"), "PASS") != 0) {
+        unsupported += is_answer(result[i], "NOT_SUPPORTED");
+        if (is_listed(result[i], choice)) {
             add_row(t, result[i]);
         }
     }
@@ -215,8 +240,13 @@ void wf_print_results(const struct wf_json *const *result,
     }
     wf_table_free(t);
     for (size_t i = 0; i < count; i++) {
-        if (!was_said(result, i)) {
+        if (is_listed(result[i], choice) && !was_said(result, i)) {
             print_reason(result[i]);
         }
+    }
+    if (choice != WF_RESULTS_ALL && unsupported > 0) {
+        printf("not listed: %zu NOT_SUPPORTED (the kernel does not do the case); 'show "
+               "--all' has them\n",
+               unsupported);
     }
 }

@@ -6,7 +6,6 @@
 #include "core/json.h"
 #include "core/verdict.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 struct wf_result_counts {
@@ -21,11 +20,18 @@ void wf_count_result(struct wf_result_counts *counts, const struct wf_json *resu
 int wf_counts_exit(const struct wf_result_counts *counts, size_t expected);
 /* "5 results: 5 PASS; time: 3 OK, 2 NOISY". */
 void wf_print_counts(const struct wf_result_counts *counts, size_t expected);
-/* The table; only rows whose answer is not PASS when `failed_only`. Under the table the
- * reason and diagnosis of each answer that is not PASS. */
+
+enum wf_result_choice {
+    WF_RESULTS_RAN,    /* all but NOT_SUPPORTED */
+    WF_RESULTS_FAILED, /* neither PASS nor NOT_SUPPORTED */
+    WF_RESULTS_ALL
+};
+
+/* The table, and under it the reason and diagnosis of each listed answer that is not
+ * PASS. */
 void wf_print_results(const struct wf_json *const *result,
                       size_t count,
-                      bool failed_only);
+                      enum wf_result_choice choice);
 
 /* "51.2 us"; "-" when not finite. */
 void wf_format_time_ns(double ns, char *ret, size_t n);
