@@ -70,6 +70,32 @@ static enum wf_status list_suites(bool json, struct wf_error *err)
     return status;
 }
 
+static enum wf_status set_params(struct wf_json *o,
+                                 const struct wf_op *op,
+                                 struct wf_error *err)
+{
+    struct wf_json *names = wf_json_array();
+    enum wf_status status = WF_OK;
+    for (size_t i = 0; op->params[i] != NULL && status == WF_OK; i++) {
+        status = wf_json_push_string(names, op->params[i], err);
+    }
+    enum wf_status taken = wf_json_set_take(o, "parameters", names, err);
+    return status != WF_OK ? status : taken;
+}
+
+/* The names that a pack's expressions may use. */
+static void print_params(const struct wf_op *op)
+{
+    int used = printf("\n%s:", op->name);
+    for (size_t i = 0; op->params[i] != NULL; i++) {
+        if (used + (int)strlen(op->params[i]) > 78) {
+            used = printf("\n   ");
+        }
+        used += printf(" %s", op->params[i]);
+    }
+    printf("\n");
+}
+
 static enum wf_status list_ops(bool json, struct wf_error *err)
 {
     static const char *const member[] = { "name", "summary" };
@@ -81,11 +107,17 @@ static enum wf_status list_ops(bool json, struct wf_error *err)
         if (status == WF_OK) {
             status = wf_json_set_string(o, "summary", wf_op_at(i)->summary, err);
         }
+        if (status == WF_OK) {
+            status = set_params(o, wf_op_at(i), err);
+        }
         enum wf_status pushed = wf_json_push_take(list, o, err);
         status = status != WF_OK ? status : pushed;
     }
     if (status == WF_OK) {
         status = print_list(list, member, 2, json, err);
+    }
+    for (size_t i = 0; i < wf_op_count() && status == WF_OK && !json; i++) {
+        print_params(wf_op_at(i));
     }
     wf_json_free(list);
     return status;

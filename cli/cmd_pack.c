@@ -3,18 +3,25 @@
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
+#include "cli/pack_names.h"
 #include "cli/submission.h"
 #include "cli/table.h"
 #include "packs/pack.h"
 
 #include <stdio.h>
 
+static enum wf_status verify(const struct wf_pack *pack, struct wf_error *err)
+{
+    enum wf_status status = wf_pack_check_names(pack, err);
+    return status == WF_OK ? wf_pack_verify(pack, err) : status;
+}
+
 static enum wf_status open_verified(const struct wf_args *args,
                                     struct wf_pack **ret,
                                     struct wf_error *err)
 {
     enum wf_status status = wf_pack_open(wf_args_at(args, 0), ret, err);
-    return status == WF_OK ? wf_pack_verify(*ret, err) : status;
+    return status == WF_OK ? verify(*ret, err) : status;
 }
 
 static int run_build(const struct wf_args *args)
@@ -23,7 +30,7 @@ static int run_build(const struct wf_args *args)
     struct wf_pack *pack = NULL;
     enum wf_status status = wf_pack_build(wf_args_at(args, 0), &pack, &err);
     if (status == WF_OK) {
-        status = wf_pack_verify(pack, &err);
+        status = verify(pack, &err);
     }
     if (status == WF_OK) {
         printf("%s  %s\n", wf_pack_id(pack), wf_pack_name(pack));

@@ -95,7 +95,12 @@ static enum wf_status status_of_errno(int errnum)
 {
     switch (errnum) {
     case ENOENT:
+    case ENOTDIR:
         return WF_ENOTFOUND;
+    case EISDIR:
+    case ELOOP:
+    case ENAMETOOLONG:
+        return WF_EINVAL; /* the name given is wrong, nothing failed */
     case ENOSPC:
     case EDQUOT:
         return WF_ENOSPC;

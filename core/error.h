@@ -48,7 +48,8 @@ enum wf_status wf_errorf(struct wf_error *err,
                          ...) __attribute__((format(printf, 3, 4)));
 
 /* As wf_errorf, with ": strerror(errnum)" appended and the status chosen from errnum
- * (ENOENT -> ENOTFOUND, ENOSPC -> ENOSPC, ENOMEM -> ENOMEM, else EIO). */
+ * (ENOENT, ENOTDIR -> ENOTFOUND; EISDIR, ELOOP, ENAMETOOLONG -> EINVAL; ENOSPC, EDQUOT
+ * -> ENOSPC; ENOMEM -> ENOMEM; else EIO). */
 enum wf_status wf_error_errno(struct wf_error *err, int errnum, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

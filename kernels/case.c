@@ -257,10 +257,10 @@ static const char *scope_name_at(const void *ctx, size_t i)
     if (i == 1) {
         return "inputs";
     }
-    while (c->op->keys[n] != NULL) {
+    while (c->op->params[n] != NULL) {
         n++;
     }
-    return i - 2 < n ? c->op->keys[i - 2] : NULL;
+    return i - 2 < n ? c->op->params[i - 2] : NULL;
 }
 
 struct wf_scope wf_case_scope(const struct wf_case *c)

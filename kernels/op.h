@@ -16,6 +16,8 @@ struct wf_op {
     const char *summary; /* one line for `wavefarm list` */
     /* NULL-terminated: members a case may have, beside op, seed and inputs. */
     const char *const *keys;
+    /* NULL-terminated: what `param` answers, the names of a pack's expressions. */
+    const char *const *params;
 
     /* Reads and validates; *ret_state is the op's own struct, freed by free_state. */
     enum wf_status (*parse)(const struct wf_json *json,

@@ -17,6 +17,7 @@
 #include "core/value.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct wf_expr; /* opaque, immutable after parsing */
@@ -33,6 +34,15 @@ enum wf_status wf_expr_parse(const char *text,
                              struct wf_error *err);
 void wf_expr_free(struct wf_expr *e);
 const char *wf_expr_text(const struct wf_expr *e);
+
+/* Names that it uses, in the order of the text and repeated as there; NULL past the
+ * end. */
+const char *wf_expr_name(const struct wf_expr *e, size_t i);
+/* Every name is one that the scope finds, also where evaluation would not need it. The
+ * values do not matter. */
+enum wf_status wf_expr_check_names(const struct wf_expr *e,
+                                   const struct wf_scope *scope,
+                                   struct wf_error *err);
 
 enum wf_status wf_expr_eval(const struct wf_expr *e,
                             const struct wf_scope *scope,

@@ -52,6 +52,31 @@ static enum wf_status look_up(const struct evaluation *ev,
                      near != NULL ? "?" : "");
 }
 
+const char *wf_expr_name(const struct wf_expr *e, size_t i)
+{
+    for (int n = 0; n < e->count; n++) {
+        if (e->node[n].kind == NODE_NAME && i-- == 0) {
+            return e->node[n].s;
+        }
+    }
+    return NULL;
+}
+
+enum wf_status wf_expr_check_names(const struct wf_expr *e,
+                                   const struct wf_scope *scope,
+                                   struct wf_error *err)
+{
+    const struct evaluation ev = { e, scope, err };
+    enum wf_status st = WF_OK;
+    for (int n = 0; st == WF_OK && n < e->count; n++) {
+        struct wf_value ignored;
+        if (e->node[n].kind == NODE_NAME) {
+            st = look_up(&ev, &e->node[n], &ignored);
+        }
+    }
+    return st;
+}
+
 static enum wf_status eval_truth(const struct evaluation *ev, int at, bool *ret)
 {
     struct wf_value v;

@@ -1,8 +1,8 @@
 /* Knobs of a kernel as a scope.
  *
  * Knobs may use each other in any order (JSON objects have none) and names that are
- * dear to ask for, so that they are evaluated on demand and then kept; one that is met
- * again while it is evaluated is a cycle. */
+ * dear to ask for, so that they are evaluated on demand and then kept. There are no
+ * circles: the reader of pack.json has refused them. */
 #include "packs/pack.h"
 
 #include "core/buf.h"
@@ -10,14 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum knob_state {
-    KNOB_NEW,
-    KNOB_BUSY,
-    KNOB_DONE
-};
-
 struct knob_value {
-    enum knob_state state;
+    bool is_known;
     struct wf_value value;
 };
 
@@ -32,15 +26,11 @@ static enum wf_status evaluate(struct wf_knobs *k, size_t i, struct wf_error *er
 {
     struct knob_value *v = &k->value[i];
     const struct wf_pack_param *knob = &k->kernel->knob[i];
-    if (v->state == KNOB_DONE) {
+    if (v->is_known) {
         return WF_OK;
     }
-    if (v->state == KNOB_BUSY) {
-        return wf_errorf(err, WF_EINVAL, "knob %s depends on itself", knob->name);
-    }
-    v->state = KNOB_BUSY;
     enum wf_status st = wf_expr_eval(knob->value, &k->scope, &v->value, err);
-    v->state = st == WF_OK ? KNOB_DONE : KNOB_NEW;
+    v->is_known = st == WF_OK;
     return st;
 }
 

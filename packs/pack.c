@@ -138,25 +138,39 @@ enum wf_status wf_pack_parse(const struct wf_json *json,
     return WF_OK;
 }
 
+enum wf_status pack_hash_file(const char *folder,
+                              const char *path,
+                              char ret[WF_SHA256_HEX],
+                              struct wf_error *err)
+{
+    struct stat info;
+    enum wf_status st = WF_OK;
+    char *full = wf_path_join(folder, path);
+    if (full == NULL) {
+        return wf_errorf(err, WF_ENOMEM, "%s: no memory", folder);
+    }
+    if (lstat(full, &info) != 0) {
+        st = wf_errorf(err, WF_ENOTFOUND, "%s/pack.json names %s, which is not there",
+                       folder, path);
+    } else if (!S_ISREG(info.st_mode)) {
+        st = wf_errorf(err, WF_EINVAL, "%s is not a regular file", full);
+    } else {
+        st = wf_sha256_file(full, ret, err);
+    }
+    free(full);
+    return st;
+}
+
 static enum wf_status check_file(const char *folder,
                                  const struct pack_file *f,
                                  struct wf_error *err)
 {
-    struct stat info;
     char found[WF_SHA256_HEX] = "";
     char *path = wf_path_join(folder, f->path);
     if (path == NULL) {
         return wf_errorf(err, WF_ENOMEM, "no memory for a path");
     }
-    enum wf_status st = WF_OK;
-    if (lstat(path, &info) != 0) {
-        st = wf_errorf(err, WF_ENOTFOUND, "%s/pack.json names %s, which is not there",
-                       folder, f->path);
-    } else if (!S_ISREG(info.st_mode)) {
-        st = wf_errorf(err, WF_EINVAL, "%s is not a regular file", path);
-    } else {
-        st = wf_sha256_file(path, found, err);
-    }
+    enum wf_status st = pack_hash_file(folder, f->path, found, err);
     if (st == WF_OK && strcmp(found, f->sha256) != 0) {
         st = wf_errorf(err, WF_EINVAL,
                        "%s: SHA-256 is %s, pack.json states %s; run `wavefarm pack "
@@ -167,9 +181,9 @@ static enum wf_status check_file(const char *folder,
     return st;
 }
 
-static enum wf_status read_pack_json(const char *path,
-                                     struct wf_json **ret,
-                                     struct wf_error *err)
+enum wf_status pack_read_json(const char *path,
+                              struct wf_json **ret,
+                              struct wf_error *err)
 {
     uint64_t bytes = 0;
     enum wf_status st = wf_file_size(path, &bytes, err);
@@ -207,7 +221,7 @@ enum wf_status wf_pack_open(const char *folder,
         st = wf_errorf(err, WF_ENOMEM, "%s: no memory", folder);
         goto out;
     }
-    st = read_pack_json(path, &json, err);
+    st = pack_read_json(path, &json, err);
     st = st != WF_OK ? st : wf_pack_parse(json, path, &p, err);
     st = st != WF_OK ? st : check_files(p, folder, err);
     if (st == WF_OK) {
@@ -264,6 +278,13 @@ size_t wf_pack_kernel_count(const struct wf_pack *pack)
 const struct wf_pack_kernel *wf_pack_kernel_at(const struct wf_pack *pack, size_t i)
 {
     return i < pack->kernel_count ? &pack->kernel[i] : NULL;
+}
+
+const struct wf_expr *wf_pack_kernel_expr(const struct wf_pack *pack,
+                                          const struct wf_pack_kernel *kernel,
+                                          size_t i)
+{
+    return i < kernel->expr_count ? pack->arena.expr[kernel->first_expr + i] : NULL;
 }
 
 const struct wf_pack_kernel *wf_pack_kernel(const struct wf_pack *pack,

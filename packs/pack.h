@@ -136,6 +136,7 @@ struct wf_pack_kernel {
     size_t buffer_count;
     struct wf_pack_launch *launch;
     size_t launch_count;
+    size_t first_expr, expr_count; /* for wf_pack_kernel_expr */
 };
 
 struct wf_pack; /* opaque */
@@ -160,6 +161,11 @@ const char *wf_pack_canonical(
     const struct wf_pack *pack); /* pack.json that the id hashes */
 size_t wf_pack_kernel_count(const struct wf_pack *pack);
 const struct wf_pack_kernel *wf_pack_kernel_at(const struct wf_pack *pack, size_t i);
+/* Every expression of a kernel of this pack, in the order of reading; NULL past the
+ * end. */
+const struct wf_expr *wf_pack_kernel_expr(const struct wf_pack *pack,
+                                          const struct wf_pack_kernel *kernel,
+                                          size_t i);
 const struct wf_pack_kernel *wf_pack_kernel(const struct wf_pack *pack,
                                             const char *name);
 size_t wf_pack_file_count(const struct wf_pack *pack);

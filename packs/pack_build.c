@@ -22,12 +22,7 @@ static enum wf_status add_file(struct wf_json *files,
         return wf_errorf(err, WF_EINVAL, "%s: '%.200s' is not a safe relative path",
                          folder, path);
     }
-    char *full = wf_path_join(folder, path);
-    if (full == NULL) {
-        return wf_errorf(err, WF_ENOMEM, "%s: no memory", folder);
-    }
-    enum wf_status st = wf_sha256_file(full, hash, err);
-    free(full);
+    enum wf_status st = pack_hash_file(folder, path, hash, err);
     return st != WF_OK ? st : wf_json_set_string(files, path, hash, err);
 }
 
@@ -174,7 +169,7 @@ static enum wf_status read_input(const char *folder,
     if (in == NULL || plain == NULL) {
         st = wf_errorf(err, WF_ENOMEM, "%s: no memory", folder);
     } else {
-        st = wf_json_parse_file(wf_file_exists(in) ? in : plain, ret, err);
+        st = pack_read_json(wf_file_exists(in) ? in : plain, ret, err);
     }
     if (st == WF_OK && wf_json_type(*ret) != WF_JSON_OBJECT) {
         st = wf_errorf(err, WF_EINVAL, "%s: pack.json is not an object", folder);

@@ -252,6 +252,53 @@ static enum wf_status read_name(struct pack_reader *r,
     return st;
 }
 
+struct knob_walk {
+    const struct wf_pack_kernel *kernel;
+    enum {
+        KNOB_NEW,
+        KNOB_OPEN,
+        KNOB_CLOSED
+    } state[PACK_MAX_KNOBS];
+};
+
+/* The knob through which `i` reaches itself, or NULL. Depth: one call a knob. */
+static const char *find_circle(struct knob_walk *w, size_t i)
+{
+    const struct wf_pack_kernel *k = w->kernel;
+    const char *name;
+    if (w->state[i] == KNOB_OPEN) {
+        return k->knob[i].name;
+    }
+    if (w->state[i] == KNOB_CLOSED) {
+        return NULL;
+    }
+    w->state[i] = KNOB_OPEN;
+    for (size_t n = 0; (name = wf_expr_name(k->knob[i].value, n)) != NULL; n++) {
+        size_t next = 0;
+        while (next < k->knob_count && strcmp(k->knob[next].name, name) != 0) {
+            next++;
+        }
+        const char *found = next < k->knob_count ? find_circle(w, next) : NULL;
+        if (found != NULL) {
+            return found;
+        }
+    }
+    w->state[i] = KNOB_CLOSED;
+    return NULL;
+}
+
+static enum wf_status check_knobs(struct pack_reader *r, const struct wf_pack_kernel *k)
+{
+    struct knob_walk walk = { .kernel = k };
+    for (size_t i = 0; i < k->knob_count; i++) {
+        const char *circle = find_circle(&walk, i);
+        if (circle != NULL) {
+            return pack_fail(r, "knob %s depends on itself", circle);
+        }
+    }
+    return WF_OK;
+}
+
 enum wf_status pack_read_kernel(struct pack_reader *r,
                                 const struct wf_json *json,
                                 size_t index,
@@ -264,11 +311,14 @@ enum wf_status pack_read_kernel(struct pack_reader *r,
         return st;
     }
     mark = pack_where_push(r, ": kernel %s", ret->name);
+    ret->first_expr = r->arena->expr_count;
     st = read_kind(r, json, ret);
     st = st != WF_OK ? st : read_names(r, json, ret);
     st = st != WF_OK ? st : read_archs(r, json, ret);
     st = st != WF_OK ? st : read_properties(r, json, ret);
     st = st != WF_OK ? st : read_body(r, json, ret);
+    st = st != WF_OK ? st : check_knobs(r, ret);
+    ret->expr_count = r->arena->expr_count - ret->first_expr;
     pack_where_pop(r, mark);
     return st;
 }

@@ -110,6 +110,16 @@ enum wf_status pack_file_reference(struct pack_reader *r,
                                    const char *path,
                                    const char **ret);
 
+/* The hash of a file of the pack: of a regular one, not of what a link leads to. */
+enum wf_status pack_hash_file(const char *folder,
+                              const char *path,
+                              char ret[WF_SHA256_HEX],
+                              struct wf_error *err);
+/* pack.json or pack.json.in: a regular file of at most PACK_MAX_JSON_BYTES. */
+enum wf_status pack_read_json(const char *path,
+                              struct wf_json **ret,
+                              struct wf_error *err);
+
 enum wf_status pack_read_kernel(struct pack_reader *r,
                                 const struct wf_json *json,
                                 size_t index,

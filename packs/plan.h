@@ -7,6 +7,15 @@
 
 #include "packs/pack.h"
 
+/* Names about the device that expressions may use. */
+#define WF_DEVICE_NAMES(X)   \
+    X("device.cu_count")     \
+    X("device.xcc_count")    \
+    X("device.warp_size")    \
+    X("device.memory_bytes") \
+    X("device.arch")         \
+    X("occupancy")
+
 #define WF_TRANSFORM_MAX_PARAMS 4
 #define WF_PLAN_NULL            ((size_t)-1)
 

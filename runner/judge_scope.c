@@ -137,9 +137,11 @@ static enum wf_status find_device_name(const void *ctx,
 
 static const char *device_name_at(const void *ctx, size_t i)
 {
-    static const char *const names[] = { "device.cu_count",  "device.xcc_count",
-                                         "device.warp_size", "device.memory_bytes",
-                                         "device.arch",      "occupancy" };
+    static const char *const names[] = {
+#define X(name) name,
+        WF_DEVICE_NAMES(X)
+#undef X
+    };
     (void)ctx;
     return i < sizeof(names) / sizeof(names[0]) ? names[i] : NULL;
 }

@@ -308,10 +308,19 @@ static const char *const KEYS[] = {
     "k_scale",  "v_scale",     "page_table",   "page_size", "kv_layout", NULL
 };
 
+static const char *const PARAMS[] = {
+    "layout",    "batch",    "q_len",       "kv_len",       "q_heads",    "kv_heads",
+    "group",     "head_dim", "head_dim_v",  "q_type",       "kv_type",    "o_type",
+    "scale",     "causal",   "window_left", "window_right", "soft_cap",   "lse",
+    "q_scale",   "k_scale",  "v_scale",     "page_table",   "page_size",  "kv_layout",
+    "num_pages", "total_q",  "total_kv",    "max_q_len",    "max_kv_len", NULL
+};
+
 const struct wf_op wf_op_attention = {
     .name = "attention",
     .summary = "softmax attention: dense, ragged or paged; prefill, extend and decode",
     .keys = KEYS,
+    .params = PARAMS,
     .parse = attention_parse,
     .free_state = attention_free,
     .canonical = attention_canonical,

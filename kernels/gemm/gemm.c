@@ -142,10 +142,18 @@ static const char *const KEYS[] = {
     "ldc",    "ldd",    "stride_a", "stride_b", "stride_c", "stride_d", NULL
 };
 
+static const char *const PARAMS[] = { "M",        "N",        "K",        "batch",
+                                      "trans_a",  "trans_b",  "a_type",   "b_type",
+                                      "c_type",   "d_type",   "alpha",    "beta",
+                                      "lda",      "ldb",      "ldc",      "ldd",
+                                      "stride_a", "stride_b", "stride_c", "stride_d",
+                                      "acc_type", NULL };
+
 const struct wf_op wf_op_gemm = {
     .name = "gemm",
     .summary = "D = alpha * op(A) op(B) + beta * C, batched, row-major",
     .keys = KEYS,
+    .params = PARAMS,
     .parse = parse,
     .free_state = free,
     .canonical = gemm_canonical,

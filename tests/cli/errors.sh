@@ -91,6 +91,19 @@ done
 
 # --- packs and datasets ---
 expect 2 "$WORK/none" wavefarm pack verify "$WORK/none"
+pack() { # pack MEMBERS-OF-A-KERNEL: a command
+    mkdir -p "$WORK/pack"
+    echo '{"schema":"wavefarm.pack/1","name":"p","kernels":[{"name":"k","kind":"process",
+        "arch":["x86-64"],"command":["true"],'"$1"'}]}' >"$WORK/pack/pack.json"
+    wavefarm pack build "$WORK/pack"
+}
+expect 0 "p" pack '"op":"gemm","knobs":{"B":"2 * BLOCK","BLOCK":"device.cu_count"},"supports":"K % B == 0"'
+expect 2 'kernel k: unknown op "gem"; the ops are: gemm, attention' pack '"op":"gem"'
+expect 2 "unknown name 'BLOK'; did you mean BLOCK?" pack \
+    '"op":"gemm","knobs":{"BLOCK":64},"supports":"M > 0 || K % BLOK == 0"'
+expect 2 "unknown name 'head_dim'" pack '"op":"gemm","supports":"head_dim == 64"'
+expect 2 "knob A depends on itself" pack '"op":"gemm","knobs":{"A":"B","B":"A"}'
+expect 0 "total_kv" wavefarm list ops
 expect 2 "$WORK/none" wavefarm dataset show "$WORK/none"
 expect 2 "synthetic" wavefarm dataset make page-table --page-size 16
 expect 2 "page" wavefarm dataset make page-table --synthetic --page-size 0

@@ -34,6 +34,8 @@ Test(error, errno_chooses_status_and_gives_its_text)
     cr_assert_eq(err.native, ENOENT);
     cr_assert_eq(wf_error_errno(&err, ENOSPC, "w"), WF_ENOSPC);
     cr_assert_eq(wf_error_errno(&err, ENOMEM, "w"), WF_ENOMEM);
+    cr_assert_eq(wf_error_errno(&err, ENOTDIR, "w"), WF_ENOTFOUND);
+    cr_assert_eq(wf_error_errno(&err, EISDIR, "w"), WF_EINVAL);
     cr_assert_eq(wf_error_errno(&err, EACCES, "w"), WF_EIO);
 }
 
@@ -62,6 +64,11 @@ Test(error, text_stays_one_line)
 
     (void)wf_errorf(&err, WF_EIO, "a\nb\tc\x1b[0m\n\n");
     cr_assert_str_eq(err.text, "a b c [0m");
+    (void)wf_errorf(&err, WF_EIO,
+                    "\xC2\x9B"
+                    "31m %.4s|",
+                    "ab\xE2\x82\xAC");
+    cr_assert_str_eq(err.text, " 31m ab??|", "C1 controls and torn characters");
 }
 
 Test(error, long_text_is_cut_between_characters)

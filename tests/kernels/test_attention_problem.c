@@ -138,7 +138,7 @@ Test(attention_problem, every_member_and_derived_number_is_a_parameter)
         cr_assert_eq(scope.find(scope.ctx, TEXTS[i][0], &v, NULL), WF_OK);
         cr_expect_str_eq(v.s, TEXTS[i][1]);
     }
-    for (const char *const *key = wf_case_op(f.c)->keys; *key; key++) {
+    for (const char *const *key = wf_case_op(f.c)->params; *key; key++) {
         cr_expect_eq(scope.find(scope.ctx, *key, &v, NULL), WF_OK, "%s", *key);
     }
     cr_expect_eq(number(&f, "batch"), 3);

@@ -22,6 +22,33 @@ Test(op, the_registry_is_complete)
     cr_assert_null(wf_op_at(wf_op_count()));
 }
 
+static bool is_listed(const char *const *list, const char *name)
+{
+    while (*list != NULL && strcmp(*list, name) != 0) {
+        list++;
+    }
+    return *list != NULL;
+}
+
+Test(op, params_are_the_names_that_a_case_answers)
+{
+    for (size_t i = 0; i < wf_op_count(); i++) {
+        const struct wf_op *op = wf_op_at(i);
+        for (size_t k = 0; op->keys[k] != NULL; k++) {
+            cr_expect(is_listed(op->params, op->keys[k]), "%s: %s", op->name,
+                      op->keys[k]);
+        }
+    }
+    struct wf_case *c = gemm_case("{'op':'gemm','M':4,'N':5,'K':6}");
+    const struct wf_scope scope = wf_case_scope(c);
+    for (size_t i = 0; scope.name_at(scope.ctx, i) != NULL; i++) {
+        struct wf_value v;
+        cr_expect_eq(scope.find(scope.ctx, scope.name_at(scope.ctx, i), &v, NULL),
+                     WF_OK, "%s", scope.name_at(scope.ctx, i));
+    }
+    wf_case_free(c);
+}
+
 Test(case, canonical_json_leaves_defaults_out_and_the_id_is_its_hash)
 {
     struct wf_case *a =

@@ -365,6 +365,24 @@ Test(expr, too_long)
     check_int(text, 7);
 }
 
+Test(expr, names_are_checked_also_where_they_are_not_needed)
+{
+    struct wf_expr *e = NULL;
+    struct wf_error err = { .text = "" };
+    cr_assert_eq(wf_expr_parse("zero ? M + nmae : max(kv_len) / zero", "w", &e, &err),
+                 WF_OK);
+    cr_expect_str_eq(wf_expr_name(e, 0), "zero");
+    cr_expect_str_eq(wf_expr_name(e, 2), "nmae");
+    cr_expect_null(wf_expr_name(e, 5));
+    cr_expect_eq(wf_expr_check_names(e, &scope, &err), WF_EINVAL);
+    cr_expect(strstr(err.text, "column 12 ") != NULL, "%s", err.text);
+    cr_expect(strstr(err.text, "unknown name 'nmae'") != NULL, "%s", err.text);
+    wf_expr_free(e);
+    cr_assert_eq(wf_expr_parse("M / zero + device.cu_count", "w", &e, &err), WF_OK);
+    cr_expect_eq(wf_expr_check_names(e, &scope, &err), WF_OK, "%s", err.text);
+    wf_expr_free(e);
+}
+
 Test(expr, an_error_of_a_scope_keeps_its_status)
 {
     struct wf_value v;

@@ -43,6 +43,22 @@ Test(pack, members_of_a_kernel)
     wf_pack_free(NULL);
 }
 
+Test(pack, every_expression_of_a_kernel_can_be_looked_at)
+{
+    struct wf_pack *p = parse_good(NULL, NULL);
+    const struct wf_pack_kernel *k = wf_pack_kernel(p, "k1");
+    const char *last = "";
+    size_t n = 0;
+    for (; wf_pack_kernel_expr(p, k, n) != NULL; n++) {
+        last = wf_expr_text(wf_pack_kernel_expr(p, k, n));
+    }
+    cr_expect_eq(n, 16, "%zu", n);
+    cr_expect_str_eq(last, "N");
+    k = wf_pack_kernel(p, "k2");
+    cr_expect_null(wf_pack_kernel_expr(p, k, 0));
+    wf_pack_free(p);
+}
+
 Test(pack, buffers_launches_and_arguments)
 {
     struct wf_pack *p = parse_good(NULL, NULL);
@@ -142,6 +158,10 @@ struct wrong {
 
 /* The place and the reason are both part of what is promised. */
 static const struct wrong wrongs[] = {
+    { "\"BLOCK\":64", "\"BLOCK\":\"BLOCK + 1\"",
+      "pack.json: kernel k1: knob BLOCK depends on itself" },
+    { "\"BLOCK\":64", "\"BLOCK\":\"M > 1 ? 64 : X\",\"X\":\"2 * TILES\"",
+      "kernel k1: knob TILES depends on itself" },
     { "wavefarm.pack/1", "wavefarm.pack/2",
       "pack.json: schema 'wavefarm.pack/2' is not" },
     { "\"name\":\"demo\"", "\"name\":\".demo\"", "pack.json: name '.demo'" },
@@ -371,6 +391,17 @@ static void expect_open_fails(enum wf_status want, const char *part)
     wf_pack_free(p);
 }
 
+static void expect_build_fails(const char *part)
+{
+    struct wf_pack *p = NULL;
+    struct wf_error err = { .text = "" };
+    (void)alarm(20); /* a pipe would be waited for */
+    cr_expect_eq(wf_pack_build(folder, &p, &err), WF_EINVAL);
+    (void)alarm(0);
+    cr_expect(strstr(err.text, part) != NULL, "'%s' lacks '%s'", err.text, part);
+    cr_expect_null(p);
+}
+
 Test(pack_folder, a_file_with_another_hash_names_both)
 {
     char found[WF_SHA256_HEX];
@@ -398,6 +429,15 @@ Test(pack_folder, a_file_that_is_not_there_or_not_regular)
     cr_assert_eq(unlink(path), 0);
     cr_assert_eq(mkfifo(path, 0600), 0);
     expect_open_fails(WF_EINVAL, "is not a regular file");
+    expect_build_fails("run.py is not a regular file");
+    cr_assert_eq(unlink(path), 0);
+    cr_assert_eq(symlink("/dev/zero", path), 0);
+    expect_build_fails("run.py is not a regular file");
+    char *in = wf_path_join(folder, "pack.json.in");
+    cr_assert_eq(unlink(in), 0);
+    cr_assert_eq(mkfifo(in, 0600), 0);
+    expect_build_fails("pack.json.in is not a regular file");
+    free(in);
     free(path);
 }
 

@@ -405,7 +405,6 @@ Test(plan, knobs_use_each_other_in_any_order)
         plan_good("\"BLOCK\":64", "\"BLOCK\":\"OTHER * 2\",\"OTHER\":2");
     cr_expect_eq(p->launch[0].grid[0], 3);
     wf_plan_free(p);
-    expect_fails("\"BLOCK\":64", "\"BLOCK\":\"TILES\"", WF_EINVAL, "depends on itself");
     expect_fails("\"BLOCK\":64", "\"BLOCK\":\"M / zero\"", WF_EINVAL,
                  "division by zero");
     expect_fails("ceil_div(M, BLOCK)", "ceil_div(M, BLOK)", WF_EINVAL,
