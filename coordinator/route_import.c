@@ -139,7 +139,7 @@ static enum wf_status add_case(const struct wf_json *result,
     union {
         const char *in;
         char *out;
-    } op, label;
+    } op, label, name;
     enum wf_status s = wf_result_row_read(result, NULL, NULL, &row, err);
     s = s == WF_OK ? canonical(row.case_json, &item.canonical, err) : s;
     if (s == WF_OK) {
@@ -155,7 +155,8 @@ static enum wf_status add_case(const struct wf_json *result,
         label.in = row.label;
         item.op = op.out;
         item.label = label.out;
-        item.name = row.case_name;
+        name.in = row.case_name;
+        item.name = name.out;
         item.math_type = row.math_type;
         item.flops = row.flops > 0 ? row.flops : 0;
         item.bytes = row.bytes > 0 ? row.bytes : 0;

@@ -86,7 +86,7 @@ static enum wf_status keep_case(const struct wf_case *c,
     ret->canonical = wf_strdup(wf_case_canonical(c));
     ret->label = wf_strdup(wf_case_label(c));
     ret->op = wf_strdup(wf_case_op_name(c));
-    if (!ret->canonical || !ret->label || !ret->op) {
+    if (!ret->name || !ret->canonical || !ret->label || !ret->op) {
         return wf_errorf(err, WF_ENOMEM, "no memory for a case");
     }
     snprintf(ret->id, sizeof ret->id, "%s", wf_case_id(c));
@@ -108,11 +108,12 @@ static enum wf_status read_case(const struct wf_json *item,
 {
     static const char *const keys[] = { "name", "case", NULL };
     const struct wf_json *json = NULL;
+    const char *name = NULL;
     struct wf_case *c = NULL;
     char where[MAX_NAME + 48];
     enum wf_status status = wf_json_only_keys(item, keys, err);
     if (status == WF_OK) {
-        status = get_name(item, "name", true, &ret->name, err);
+        status = get_name(item, "name", true, &name, err);
     }
     if (status == WF_OK) {
         status = wf_json_get_object(item, "case", &json, err);
@@ -120,7 +121,8 @@ static enum wf_status read_case(const struct wf_json *item,
     if (status != WF_OK) {
         return wf_error_prefix(err, "cases[%zu]", i);
     }
-    snprintf(where, sizeof where, "cases[%zu] (%s)", i, ret->name);
+    snprintf(where, sizeof where, "cases[%zu] (%s)", i, name);
+    ret->name = wf_strdup(name);
     status = wf_case_parse(json, where, datasets, &c, err);
     if (status == WF_OK) {
         status = keep_case(c, ret, err);
@@ -197,6 +199,7 @@ static enum wf_status read_cases(struct wf_run_request *r,
     if (status == WF_ENOTFOUND) {
         status = wf_errorf(err, WF_EINVAL, "%s", err ? err->text : "");
     }
+    wf_json_remove(r->root, "cases"); /* most of the body, and not needed any more */
     return status == WF_OK ? unique_names(r, err) : status;
 }
 
@@ -521,6 +524,7 @@ void wf_run_request_free(struct wf_run_request *r)
         return;
     }
     for (size_t i = 0; i < r->case_count; i++) {
+        free(r->cases[i].name);
         free(r->cases[i].canonical);
         free(r->cases[i].label);
         free(r->cases[i].op);

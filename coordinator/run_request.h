@@ -7,8 +7,7 @@
 #include "packs/pack.h"
 
 struct wf_run_case {
-    const char *name; /* borrowed from the body */
-    char *canonical, *label, *op;
+    char *name, *canonical, *label, *op;
     char id[WF_SHA256_HEX];
     char dataset[WF_SHA256_HEX]; /* "" none */
     const char *math_type;
@@ -28,7 +27,7 @@ struct wf_run_kernel {
 };
 
 struct wf_run_request {
-    struct wf_json *root;
+    struct wf_json *root; /* without its cases; strings below are borrowed from it */
     char digest[WF_SHA256_HEX]; /* of the canonical body */
     const char *request_id, *name, *suite;
     int priority; /* lower is sooner */
