@@ -122,8 +122,8 @@ static enum wf_status fetch_case_dataset(struct wf_farm_client *client,
     return WF_OK;
 }
 
-/* Writes the provenance record beside the pack, once: its name has its hash, as runs may
- * bring different records for equal packs. *ret is NULL when there is none. */
+/* Writes the provenance record beside the pack, once: its name has its hash, as runs
+ * may bring different records for equal packs. *ret is NULL when there is none. */
 static enum wf_status write_provenance(const struct wf_agent *a,
                                        const struct leased_task *t,
                                        char **ret,
