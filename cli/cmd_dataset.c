@@ -207,12 +207,77 @@ static void print_tensor(const struct wf_dataset_tensor *t)
     wf_buf_free(&shape);
 }
 
+static enum wf_status tensor_json(const struct wf_dataset_tensor *t,
+                                  struct wf_json *list,
+                                  struct wf_error *err)
+{
+    struct wf_json *o = wf_json_object();
+    struct wf_json *shape = wf_json_array();
+    enum wf_status status = wf_json_set_string(o, "name", t->name, err);
+    if (status == WF_OK) {
+        status = wf_json_set_string(o, "dtype", wf_dtype_name(t->dtype), err);
+    }
+    for (int d = 0; d < t->ndim && status == WF_OK; d++) {
+        status = wf_json_push_i64(shape, t->dim[d], err);
+    }
+    enum wf_status shaped = wf_json_set_take(o, "shape", shape, err);
+    if (status == WF_OK) {
+        status = shaped;
+    }
+    if (status == WF_OK) {
+        status = wf_json_set_u64(o, "bytes", t->bytes, err);
+    }
+    enum wf_status pushed = wf_json_push_take(list, o, err);
+    return status == WF_OK ? pushed : status;
+}
+
+static enum wf_status set_recipe(const struct wf_dataset *ds,
+                                 struct wf_json *o,
+                                 struct wf_error *err)
+{
+    struct wf_json *recipe = NULL;
+    const char *text = wf_dataset_metadata(ds, "recipe");
+    if (text == NULL) {
+        return wf_json_set_null(o, "recipe", err);
+    }
+    enum wf_status status = wf_json_parse(text, strlen(text), "recipe", &recipe, err);
+    return status == WF_OK ? wf_json_set_take(o, "recipe", recipe, err) : status;
+}
+
+static enum wf_status print_dataset_json(const struct wf_dataset *ds,
+                                         struct wf_error *err)
+{
+    struct wf_json *o = wf_json_object();
+    struct wf_json *list = wf_json_array();
+    enum wf_status status = wf_json_set_string(o, "sha256", wf_dataset_sha256(ds), err);
+    for (size_t i = 0; i < wf_dataset_count(ds) && status == WF_OK; i++) {
+        status = tensor_json(wf_dataset_at(ds, i), list, err);
+    }
+    enum wf_status taken = wf_json_set_take(o, "tensors", list, err);
+    if (status == WF_OK) {
+        status = taken;
+    }
+    if (status == WF_OK) {
+        status = set_recipe(ds, o, err);
+    }
+    if (status == WF_OK) {
+        status = wf_print_json(o, err);
+    }
+    wf_json_free(o);
+    return status;
+}
+
 static int run_show(const struct wf_args *args)
 {
     struct wf_error err = { 0 };
     struct wf_dataset *ds = NULL;
     if (wf_dataset_read_file(wf_args_at(args, 0), &ds, &err) != WF_OK) {
         return wf_exit_error(&err);
+    }
+    if (wf_args_flag(args, "json")) {
+        enum wf_status status = print_dataset_json(ds, &err);
+        wf_dataset_free(ds);
+        return status == WF_OK ? WF_EXIT_GOOD : wf_exit_error(&err);
     }
     printf("sha256 %s\n", wf_dataset_sha256(ds));
     for (size_t i = 0; i < wf_dataset_count(ds); i++) {
@@ -226,10 +291,14 @@ static int run_show(const struct wf_args *args)
     return WF_EXIT_GOOD;
 }
 
+static const struct wf_opt show_opts[] = { WF_OPT_JSON };
+
 const struct wf_command wf_command_dataset_show = {
     .name = "dataset show",
     .synopsis = "FILE.safetensors",
     .summary = "Show a dataset's tensors and provenance",
+    .opt = show_opts,
+    .opt_count = sizeof(show_opts) / sizeof(show_opts[0]),
     .min_args = 1,
     .max_args = 1,
     .run = run_show,

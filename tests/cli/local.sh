@@ -89,4 +89,8 @@ expect 0 "" "${make[@]}" --out "$WORK/b.safetensors"
 equal "equal options" "$OUTPUT" "$first"
 cmp -s "$WORK/a.safetensors" "$WORK/b.safetensors" || fail "equal options, other bytes"
 expect 0 "kv_indptr" wavefarm dataset show "$WORK/a.safetensors"
+wavefarm dataset show --json "$WORK/a.safetensors" >"$WORK/dataset.json" || fail "show --json"
+equal "indptr" "$(json "$WORK/dataset.json" \
+    '[t["shape"] for t in v["tensors"] if t["name"] == "kv_indptr"]')" "[[9]]"
+equal "recipe" "$(json "$WORK/dataset.json" 'v["recipe"]["seed"]')" 3
 [[ $OUTPUT == *"$(sha256sum "$WORK/a.safetensors" | cut -d' ' -f1)"* ]] || fail "another hash"
