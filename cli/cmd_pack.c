@@ -2,6 +2,7 @@
 #include "cli/api.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "cli/kernel_set.h"
 #include "cli/output.h"
 #include "cli/pack_names.h"
 #include "cli/submission.h"
@@ -9,11 +10,25 @@
 #include "packs/pack.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static enum wf_status verify(const struct wf_pack *pack, struct wf_error *err)
 {
+    char *path = NULL;
+    struct wf_json *record = NULL;
     enum wf_status status = wf_pack_check_names(pack, err);
-    return status == WF_OK ? wf_pack_verify(pack, err) : status;
+    if (status == WF_OK) {
+        status = wf_pack_verify(pack, err);
+    }
+    if (status == WF_OK) {
+        status = wf_pack_provenance_path(pack, &path, err);
+    }
+    if (status == WF_OK && path != NULL) {
+        status = wf_provenance_read(path, wf_pack_id(pack), &record, err);
+    }
+    wf_json_free(record);
+    free(path);
+    return status;
 }
 
 static enum wf_status open_verified(const struct wf_args *args,

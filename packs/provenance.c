@@ -227,8 +227,10 @@ static enum wf_status check_head(const struct wf_json *o,
         st = wf_errorf(err, WF_EINVAL, "pack '%.80s' is not a pack id", text);
     }
     if (st == WF_OK && pack_id != NULL && strcmp(text, pack_id) != 0) {
-        st = wf_errorf(err, WF_EINVAL, "is the record of pack %.64s, not of %s", text,
-                       pack_id);
+        st = wf_errorf(err, WF_EINVAL,
+                       "is the record of pack %.64s, not of %s; remove it, or write "
+                       "a new one",
+                       text, pack_id);
     }
     return st != WF_OK ? st : wf_json_get_string(o, "built_at", &text, err);
 }

@@ -13,6 +13,7 @@
 #include "runner/stopping.h"
 #include "runner/warmup.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -377,6 +378,13 @@ static enum wf_status timed_launches(struct process_task *p,
     return st;
 }
 
+/* What cannot be started for a reason of its own; the rest is the machine's. */
+static bool is_commands_fault(const struct wf_error *err)
+{
+    return err->status == WF_ENOTFOUND || err->status == WF_EINVAL ||
+           err->native == EACCES || err->native == ENOEXEC || err->native == E2BIG;
+}
+
 /* --- the task --- */
 
 static enum wf_status run_task(struct process_task *p,
@@ -388,7 +396,7 @@ static enum wf_status run_task(struct process_task *p,
     double estimate_ns = 0;
     int64_t start_ns = wf_monotonic_ns();
     enum wf_status st = process_client_start(argv, p->folder, &p->client, err);
-    if (st == WF_ENOTFOUND) {
+    if (st != WF_OK && is_commands_fault(err)) {
         result_answer(j->result, WF_ANSWER_BUILD_FAILED, "%s", err->text);
         j->done = true;
         return WF_OK;

@@ -72,17 +72,18 @@ enum wf_status subject_alloc(struct subject *s,
         return st;
     }
     if (want.object >= WF_SP_MAX_OBJECTS || s->object[want.object].base ||
-        want.guard_bytes > WF_SP_MAX_GUARD || want.guard_bytes % 4096 != 0 ||
-        want.bytes > INT64_MAX / 2) {
+        want.guard_bytes > WF_SP_MAX_GUARD || want.guard_bytes % 4096 != 0) {
         return wf_errorf(err, WF_EINVAL,
                          "cannot make object %u of %" PRIu64 " bytes with guard %u",
                          want.object, want.bytes, want.guard_bytes);
     }
     void *base = NULL;
-    st = wf_hip_check(
-        &s->hip,
-        s->hip.hipMalloc(&base, (size_t)(want.bytes + 2 * (uint64_t)want.guard_bytes)),
-        "hipMalloc", err);
+    hipError_t code = hipErrorOutOfMemory; /* more than any address reaches */
+    if (want.bytes <= INT64_MAX / 2) {
+        code = s->hip.hipMalloc(&base,
+                                (size_t)(want.bytes + 2 * (uint64_t)want.guard_bytes));
+    }
+    st = wf_hip_check(&s->hip, code, "hipMalloc", err);
     if (st != WF_OK) {
         return wf_error_prefix(err, "%" PRIu64 " bytes", want.bytes);
     }

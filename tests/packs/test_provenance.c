@@ -175,6 +175,7 @@ Test(provenance, the_record_of_another_pack)
     char *path = write_record(&known);
     cr_expect_eq(wf_provenance_read(path, OTHER, &json, &err), WF_EINVAL);
     cr_expect(strstr(err.text, ID) && strstr(err.text, OTHER), "%s", err.text);
+    cr_expect(strstr(err.text, "remove it, or write a new one"), "%s", err.text);
     free(path);
 }
 

@@ -82,6 +82,18 @@ Test(answers, padding_between_rows_must_stay_unwritten)
     wf_json_free(result);
 }
 
+Test(answers, more_memory_than_there_are_addresses_is_out_of_memory)
+{
+    struct wf_execute_request request = task_request("right");
+    request.case_json = "{\"op\":\"gemm\",\"M\":1073741824,\"N\":1073741824,\"K\":1,"
+                        "\"a_type\":\"f32\"}";
+    struct wf_json *result = task_run(&request);
+    cr_expect_str_eq(task_text(result, "answer"), "OUT_OF_MEMORY");
+    cr_expect(strstr(task_text(result, "answer_text"), "4611686018427387904 bytes"),
+              "%s", task_text(result, "answer_text"));
+    wf_json_free(result);
+}
+
 Test(answers, an_undeclared_case_type_is_not_supported)
 {
     struct wf_execute_request request = task_request("right");

@@ -101,6 +101,34 @@ ParameterizedTest(struct bug *b, process, each_bug_gets_its_answer)
     wf_json_free(result);
 }
 
+Test(process, a_command_that_cannot_be_started_is_no_fault_of_the_machine)
+{
+    static const char *const commands[] = { "/nonexistent/x", "/tmp", "/etc/passwd",
+                                            "/etc/passwd/x" };
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        char path[512];
+        struct wf_error err = { 0 };
+        struct wf_pack *pack = NULL;
+        struct wf_execute_request request = process_request();
+        char *text = wf_asprintf(
+            "{\"schema\":\"wavefarm.pack/1\",\"name\":\"p\",\"kernels\":[{\"name\":"
+            "\"gemm_python\",\"op\":\"gemm\",\"kind\":\"process\",\"arch\":[\"x86-64\"],"
+            "\"command\":[\"%s\"]}]}",
+            commands[i]);
+        (void)snprintf(path, sizeof(path), "%s/pack.json.in", folder);
+        cr_assert_eq(wf_file_write_atomic(path, text, strlen(text), &err), WF_OK);
+        cr_assert_eq(wf_pack_build(folder, &pack, &err), WF_OK, "%s", err.text);
+        struct wf_json *result = task_run(&request);
+        cr_expect_str_eq(task_text(result, "answer"), "BUILD_FAILED");
+        cr_expect(strstr(task_text(result, "answer_text"), "cannot start"), "%s",
+                  task_text(result, "answer_text"));
+        wf_json_free(result);
+        wf_pack_free(pack);
+        free(text);
+        remove_folder();
+    }
+}
+
 Test(process, a_hanging_command_is_killed)
 {
     struct wf_execute_request request = process_request();
