@@ -12,7 +12,10 @@ rm -rf "$out"
 mkdir -p "$out/bin" "$out/lib" "$out/lib/bundled" "$out/share"
 cp "$build/bin/wavefarm" "$build/bin/wavefarm-judge" "$build/bin/wavefarm-subject" "$out/bin/"
 cp "$build"/lib/libwavefarm_*.so "$out/lib/"
-cp -r "$build/packs" "$out/packs"
+mkdir "$out/packs"
+for pack in "$build"/packs/*/pack.json; do
+    cp -r "$(dirname "$pack")" "$out/packs/"
+done
 cp -r "$build/share/wavefarm" "$out/share/wavefarm"
 
 # glibc's own parts and the loader belong to the node.
