@@ -17,6 +17,11 @@ static const char *text(const struct wf_json *obj, const char *key)
     return s != NULL ? s : "";
 }
 
+static bool is_or_any(const struct wf_json *obj, const char *key, const char *wanted)
+{
+    return wanted == NULL || strcmp(text(obj, key), wanted) == 0;
+}
+
 static enum wf_status add(struct wf_farm_archs *a,
                           const char *arch,
                           struct wf_error *err)
@@ -37,6 +42,7 @@ static enum wf_status add(struct wf_farm_archs *a,
 
 enum wf_status wf_farm_archs_fetch(struct wf_api *api,
                                    const char *runtime,
+                                   const char *model,
                                    struct wf_farm_archs **ret,
                                    struct wf_error *err)
 {
@@ -51,7 +57,8 @@ enum wf_status wf_farm_archs_fetch(struct wf_api *api,
     for (; r != NULL; r = wf_json_next(r)) {
         const struct wf_json *d = wf_json_first(wf_json_find(r, "devices"));
         for (; d != NULL && status == WF_OK; d = wf_json_next(d)) {
-            bool wanted = runtime == NULL || strcmp(text(d, "runtime"), runtime) == 0;
+            bool wanted =
+                is_or_any(d, "runtime", runtime) && is_or_any(d, "model", model);
             if (wanted && strcmp(text(r, "state"), "alive") == 0) {
                 status = add(a, text(d, "arch"), err);
             }
@@ -72,6 +79,11 @@ void wf_farm_archs_free(struct wf_farm_archs *a)
         free(a->arch);
         free(a);
     }
+}
+
+bool wf_farm_archs_empty(const struct wf_farm_archs *a)
+{
+    return a->count == 0;
 }
 
 bool wf_farm_archs_fit(const struct wf_farm_archs *a, const struct wf_pack_kernel *k)

@@ -10,6 +10,7 @@
 #include "core/sha256.h"
 #include "datasets/suite.h"
 #include "packs/provenance.h"
+#include "runner/device.h"
 #include "runner/farm_client.h"
 
 #include <stdio.h>
@@ -24,8 +25,8 @@ struct submission {
     struct wf_dataset_store *store;
     struct wf_suite *suite;
     struct wf_kernel_set kernels;
-    struct wf_farm_archs *archs; /* NULL where --arch says it */
-    size_t left_out;             /* kernels that no runner's device could run */
+    struct wf_farm_archs *archs;
+    size_t left_out; /* kernels that no runner's device could run */
 };
 
 static enum wf_status open_all(struct submission *s, struct wf_error *err)
@@ -78,25 +79,48 @@ static const char *wanted_arch(const struct wf_args *args)
     return arch;
 }
 
+static bool has_case_for(const struct submission *s, const char *op)
+{
+    for (size_t i = 0; i < wf_suite_count(s->suite); i++) {
+        const struct wf_case *c = wf_suite_case(s->suite, i);
+        if (case_selected(s, i) && strcmp(wf_case_op_name(c), op) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A kernel takes part when a selected case has its op and its arch is asked for: by
  * --arch, else by the devices that the farm has. */
 static bool kernel_selected(struct submission *s, const struct wf_pack_kernel *k)
 {
     const char *arch = wanted_arch(s->args);
-    if (arch != NULL && !wf_kernel_fits_arch(k, arch)) {
+    if (!has_case_for(s, k->op)) {
         return false;
     }
-    if (s->archs != NULL && !wf_farm_archs_fit(s->archs, k)) {
-        s->left_out++;
-        return false;
+    if (arch != NULL) {
+        return wf_kernel_fits_arch(k, arch);
     }
-    for (size_t i = 0; i < wf_suite_count(s->suite); i++) {
-        const struct wf_case *c = wf_suite_case(s->suite, i);
-        if (case_selected(s, i) && strcmp(wf_case_op_name(c), k->op) == 0) {
-            return true;
-        }
+    bool fits = wf_farm_archs_fit(s->archs, k);
+    s->left_out += fits ? 0 : 1;
+    return fits;
+}
+
+/* What the farm has now. A run for devices that it has not is good: they may come. */
+static enum wf_status ask_farm(struct submission *s, struct wf_error *err)
+{
+    const char *runtime = wf_args_string(s->args, "runtime");
+    enum wf_status status = runtime != NULL ? wf_runtime_check(runtime, err) : WF_OK;
+    if (status == WF_OK) {
+        status = wf_farm_archs_fetch(s->api, runtime, wf_args_string(s->args, "model"),
+                                     &s->archs, err);
     }
-    return false;
+    if (status == WF_OK && wf_farm_archs_empty(s->archs)) {
+        fprintf(stderr,
+                "wavefarm: no runner of the farm has such a device now; the run "
+                "waits for one\n");
+    }
+    return status;
 }
 
 static enum wf_status parse_text(const char *text,
@@ -222,10 +246,6 @@ static enum wf_status add_kernels(struct submission *s,
     const struct wf_pack *last = NULL;
     struct wf_json *packs = wf_json_array();
     struct wf_json *kernels = wf_json_array();
-    if (wanted_arch(s->args) == NULL) {
-        status = wf_farm_archs_fetch(s->api, wf_args_string(s->args, "runtime"),
-                                     &s->archs, err);
-    }
     for (size_t i = 0; i < s->kernels.count && status == WF_OK; i++) {
         const struct wf_kernel_choice *k = &s->kernels.choice[i];
         if (!kernel_selected(s, k->kernel)) {
@@ -337,7 +357,7 @@ static enum wf_status add_head(const struct submission *s,
     const char *suite = wf_suite_name(s->suite);
     const char *name = wf_args_string(s->args, "name");
     enum wf_status status =
-        wf_args_int_in(s->args, "repetitions", 1, 100000, &repetitions, err);
+        wf_args_int_in(s->args, "repetitions", 1, 10000, &repetitions, err);
     if (status == WF_OK) {
         status = wf_uuid(id, err);
     }
@@ -384,6 +404,9 @@ enum wf_status wf_submit(struct wf_api *api,
     }
     if (status == WF_OK) {
         status = add_cases(&s, body, err);
+    }
+    if (status == WF_OK) {
+        status = ask_farm(&s, err);
     }
     if (status == WF_OK) {
         status = add_kernels(&s, body, err);

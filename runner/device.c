@@ -286,6 +286,18 @@ static enum wf_status probe_runtime(struct probe *p,
     return why[0] ? add_missing(list, p->runtime->name, why, err) : WF_OK;
 }
 
+enum wf_status wf_runtime_check(const char *name, struct wf_error *err)
+{
+    for (size_t i = 0; i < RUNTIME_COUNT; i++) {
+        if (strcmp(name, runtimes[i].name) == 0) {
+            return WF_OK;
+        }
+    }
+    return wf_errorf(err, WF_EINVAL,
+                     "unknown runtime '%s' (there are host, emulator, cuda, amd)",
+                     name);
+}
+
 enum wf_status wf_devices_discover(const char *runtime,
                                    struct wf_device_list *ret,
                                    struct wf_error *err)
@@ -293,10 +305,12 @@ enum wf_status wf_devices_discover(const char *runtime,
     struct wf_device_list list = { 0 };
     struct probe p;
     char *program = NULL;
-    bool known = false;
     const char *sysfs = getenv("WAVEFARM_SYSFS");
     memset(&p, 0, sizeof(p));
-    enum wf_status st = runner_program("wavefarm-subject", &program, err);
+    enum wf_status st = runtime != NULL ? wf_runtime_check(runtime, err) : WF_OK;
+    if (st == WF_OK) {
+        st = runner_program("wavefarm-subject", &program, err);
+    }
     if (st != WF_OK) {
         return st;
     }
@@ -309,14 +323,8 @@ enum wf_status wf_devices_discover(const char *runtime,
         if (runtime && strcmp(runtime, runtimes[i].name) != 0) {
             continue;
         }
-        known = true;
         p.runtime = &runtimes[i];
         st = probe_runtime(&p, &list, err);
-    }
-    if (st == WF_OK && !known) {
-        st = wf_errorf(err, WF_EINVAL,
-                       "unknown runtime '%s' (there are host, emulator, cuda, amd)",
-                       runtime);
     }
     free(program);
     free(p.nodes);

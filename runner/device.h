@@ -39,6 +39,8 @@ struct wf_device_list {
     size_t missing_count;
 };
 
+/* EINVAL names the runtimes that there are. */
+enum wf_status wf_runtime_check(const char *name, struct wf_error *err);
 /* runtime: NULL for all. */
 enum wf_status wf_devices_discover(const char *runtime,
                                    struct wf_device_list *ret,

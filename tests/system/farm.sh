@@ -70,8 +70,17 @@ RUN=$(farm_sql "SELECT max(run_id) FROM run WHERE kind = 'imported'")
 expect 1 "1 MISMATCH" wavefarm show "$RUN"
 expect 1 "1 MISMATCH" wavefarm status "$RUN"
 
+# Without a word about devices only those kernels take part that some runner can run.
+expect 0 "1 PASS" wavefarm submit gemm-five --cases '128*' --no-measure --wait
+[ ! -e "$WF_BIN/../packs/wavefarm-gfx942" ] || [[ $OUTPUT == *"kernels left out"* ]] ||
+    fail "not told: $OUTPUT"
+expect 2 "unknown runtime 'abacus'" wavefarm submit gemm-five --runtime abacus
+expect 0 "host:" wavefarm runners
+
 # Nobody can do this one: it waits until it is cancelled.
 submit "$WORK/small.json" --cases c0 --kernels gemm_openblas --runtime host --label nowhere
+expect 0 "the run waits for one" wavefarm submit "$WORK/small.json" --cases c0 --model MI300X \
+    --kernels gemm_openblas
 expect 0 "cancelled" wavefarm cancel "$RUN"
 expect 4 "1 CANCELLED" wavefarm status "$RUN" --wait
 
