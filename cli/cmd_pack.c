@@ -39,6 +39,26 @@ static enum wf_status open_verified(const struct wf_args *args,
     return status == WF_OK ? verify(*ret, err) : status;
 }
 
+/* {"pack", "name"} and, where it was uploaded, {"archive"}. */
+static enum wf_status print_id_json(const struct wf_pack *pack,
+                                    const char *archive,
+                                    struct wf_error *err)
+{
+    struct wf_json *o = wf_json_object();
+    enum wf_status status = wf_json_set_string(o, "pack", wf_pack_id(pack), err);
+    if (status == WF_OK) {
+        status = wf_json_set_string(o, "name", wf_pack_name(pack), err);
+    }
+    if (status == WF_OK && archive != NULL) {
+        status = wf_json_set_string(o, "archive", archive, err);
+    }
+    if (status == WF_OK) {
+        status = wf_print_json(o, err);
+    }
+    wf_json_free(o);
+    return status;
+}
+
 static int run_build(const struct wf_args *args)
 {
     struct wf_error err = { 0 };
@@ -47,7 +67,9 @@ static int run_build(const struct wf_args *args)
     if (status == WF_OK) {
         status = verify(pack, &err);
     }
-    if (status == WF_OK) {
+    if (status == WF_OK && wf_args_flag(args, "json")) {
+        status = print_id_json(pack, NULL, &err);
+    } else if (status == WF_OK) {
         printf("%s  %s\n", wf_pack_id(pack), wf_pack_name(pack));
     }
     wf_pack_free(pack);
@@ -59,7 +81,9 @@ static int run_verify(const struct wf_args *args)
     struct wf_error err = { 0 };
     struct wf_pack *pack = NULL;
     enum wf_status status = open_verified(args, &pack, &err);
-    if (status == WF_OK) {
+    if (status == WF_OK && wf_args_flag(args, "json")) {
+        status = print_id_json(pack, NULL, &err);
+    } else if (status == WF_OK) {
         printf("%s: good, id %s\n", wf_pack_name(pack), wf_pack_id(pack));
     }
     wf_pack_free(pack);
@@ -133,7 +157,9 @@ static int run_publish(const struct wf_args *args)
     if (status == WF_OK) {
         status = wf_json_get_string(entry, "archive", &archive, &err);
     }
-    if (status == WF_OK) {
+    if (status == WF_OK && wf_args_flag(args, "json")) {
+        status = print_id_json(pack, archive, &err);
+    } else if (status == WF_OK) {
         printf("pack %s\narchive %s\n", wf_pack_id(pack), archive);
     }
     wf_json_free(entry);
@@ -142,6 +168,10 @@ static int run_publish(const struct wf_args *args)
     return status == WF_OK ? WF_EXIT_GOOD : wf_exit_error(&err);
 }
 
+static const struct wf_opt json_opts[] = { WF_OPT_JSON };
+#define JSON_ONLY \
+    .opt = json_opts, .opt_count = sizeof(json_opts) / sizeof(json_opts[0])
+
 const struct wf_command wf_command_pack_build = {
     .name = "pack build",
     .synopsis = "FOLDER",
@@ -149,6 +179,7 @@ const struct wf_command wf_command_pack_build = {
     .details =
         "Reads FOLDER/pack.json.in (or pack.json), writes FOLDER/pack.json, prints "
         "the pack's id.\ndocs/pack.md describes the format.",
+    JSON_ONLY,
     .min_args = 1,
     .max_args = 1,
     .run = run_build,
@@ -158,25 +189,23 @@ const struct wf_command wf_command_pack_verify = {
     .name = "pack verify",
     .synopsis = "FOLDER",
     .summary = "Check a pack: format, hashes, symbols, target",
+    JSON_ONLY,
     .min_args = 1,
     .max_args = 1,
     .run = run_verify,
 };
 
-static const struct wf_opt show_opts[] = { WF_OPT_JSON };
-
 const struct wf_command wf_command_pack_show = {
     .name = "pack show",
     .synopsis = "FOLDER",
     .summary = "Show a pack's kernels",
-    .opt = show_opts,
-    .opt_count = sizeof(show_opts) / sizeof(show_opts[0]),
+    JSON_ONLY,
     .min_args = 1,
     .max_args = 1,
     .run = run_show,
 };
 
-static const struct wf_opt publish_opts[] = { WF_OPTS_SERVER };
+static const struct wf_opt publish_opts[] = { WF_OPTS_SERVER, WF_OPT_JSON };
 
 const struct wf_command wf_command_pack_publish = {
     .name = "pack publish",

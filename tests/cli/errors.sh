@@ -90,6 +90,7 @@ for fds in 0 2 "0 2" "0 1 2"; do
 done
 
 # --- packs and datasets ---
+expect 0 '"name": "wavefarm-host"' wavefarm pack verify --json "$1/../packs/wavefarm-host"
 expect 2 "$WORK/none" wavefarm pack verify "$WORK/none"
 pack() { # pack MEMBERS-OF-A-KERNEL: a command
     mkdir -p "$WORK/pack"

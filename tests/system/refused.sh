@@ -40,6 +40,13 @@ expect 2 "404" wavefarm show 12345
 expect 2 "404" wavefarm status 12345
 equal "runs made by all this" "$(farm_sql "SELECT count(*) FROM run")" 0
 
+# A pack that is published, by hash: again changes nothing.
+expect 0 '"archive"' wavefarm pack publish --json "$WF_BIN/../packs/wavefarm-host"
+first=$OUTPUT
+expect 0 "" wavefarm pack publish --json "$WF_BIN/../packs/wavefarm-host"
+equal "published again" "$OUTPUT" "$first"
+equal "blobs" "$(farm_sql "SELECT count(*) FROM blob")" 1
+
 # The coordinator's own arguments.
 expect 2 "unknown argument '--nope'" wavefarm-coordinator serve --nope
 expect 2 "session" wavefarm-coordinator serve --session-ttl 5 --blobs "$WORK"
