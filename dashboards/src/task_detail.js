@@ -43,7 +43,7 @@ function plot(timing, place) {
   const options = {
     width: plotWidth(place), height: 300,
     scales: { x: { time: false } },
-    axes: [{ ...axis, label: "sample" }, { ...axis, label: name, size: 70 }],
+    axes: [{ ...axis, label: "sample", incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500] }, { ...axis, label: name, size: 70 }],
     series: [{ label: "sample" }, points(`time (${name})`, css("--accent")),
       points("left out", css("--bad")), line("median", css("--good")),
       line("95 % from", css("--soft"), [4, 4]), line("to", css("--soft"), [4, 4])],
