@@ -15,6 +15,15 @@ struct wf_api {
     char *url;
 };
 
+/* The characters of a bearer token. Anything else is another file, given by mistake,
+ * and must not go over the wire. */
+static bool is_token(const char *text)
+{
+    return text[0] != '\0' &&
+           text[strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                             "0123456789-._~+/=")] == '\0';
+}
+
 static enum wf_status read_token(const struct wf_args *args,
                                  struct wf_buf *token,
                                  struct wf_error *err)
@@ -34,10 +43,12 @@ static enum wf_status read_token(const struct wf_args *args,
                       "create')");
     }
     if (status == WF_OK && token->data != NULL) {
-        token->len = strcspn(token->data, " \r\n");
-        token->data[token->len] = '\0';
+        while (token->len > 0 && strchr(" \t\r\n", token->data[token->len - 1])) {
+            token->data[--token->len] = '\0';
+        }
     }
-    if (status == WF_OK && token->len == 0) {
+    if (status == WF_OK &&
+        (!is_token(wf_buf_cstr(token)) || strlen(token->data) != token->len)) {
         status = wf_errorf(err, WF_EINVAL, "%s holds no token",
                            file != NULL ? file : "WAVEFARM_TOKEN");
     }

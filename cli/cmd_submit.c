@@ -64,6 +64,20 @@ static int wait_and_show(struct wf_api *api,
     return code;
 }
 
+/* Before the run is made: its results would come when nobody looks any more. */
+static enum wf_status check_out(const struct wf_args *args, struct wf_error *err)
+{
+    const char *out = wf_args_string(args, "out");
+    if (out == NULL) {
+        return WF_OK;
+    }
+    if (!wf_args_flag(args, "wait")) {
+        return wf_errorf(err, WF_EINVAL,
+                         "--out needs --wait: without it there are no results yet");
+    }
+    return wf_results_probe(out, err);
+}
+
 static int run(const struct wf_args *args)
 {
     struct wf_error err = { 0 };
@@ -71,7 +85,10 @@ static int run(const struct wf_args *args)
     struct wf_json *answer = NULL;
     const char *id = NULL;
     int code = WF_EXIT_GOOD;
-    enum wf_status status = wf_api_open(args, &api, &err);
+    enum wf_status status = check_out(args, &err);
+    if (status == WF_OK) {
+        status = wf_api_open(args, &api, &err);
+    }
     if (status == WF_OK) {
         status = wf_submit(api, args, &answer, &err);
     }

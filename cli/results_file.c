@@ -128,6 +128,20 @@ enum wf_status wf_results_create(const char *path,
     return WF_OK;
 }
 
+enum wf_status wf_results_probe(const char *path, struct wf_error *err)
+{
+    bool was_there = wf_file_exists(path);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    if (fd < 0) {
+        return wf_error_errno(err, errno, "cannot write %s", path);
+    }
+    (void)close(fd);
+    if (!was_there) {
+        (void)unlink(path);
+    }
+    return WF_OK;
+}
+
 enum wf_status wf_results_append(struct wf_results_writer *w,
                                  const struct wf_json *result,
                                  struct wf_error *err)

@@ -16,6 +16,9 @@ enum wf_status wf_results_create(const char *path,
                                  size_t expected,
                                  struct wf_results_writer **ret,
                                  struct wf_error *err);
+/* Whether wf_results_create could write there; nothing is changed. For a file that is
+ * written at the end of long work. */
+enum wf_status wf_results_probe(const char *path, struct wf_error *err);
 enum wf_status wf_results_append(struct wf_results_writer *w,
                                  const struct wf_json *result,
                                  struct wf_error *err);

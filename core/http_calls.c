@@ -63,6 +63,13 @@ static enum wf_status check_options(const struct wf_http_options *o,
             "https://host:port",
             o->base_url == NULL ? "" : o->base_url);
     }
+    const char *host = strchr(o->base_url, ':') + 3;
+    if (strchr("/:?#@", host[0]) != NULL) { /* the end of the text is in it too */
+        return wf_errorf(err, WF_EINVAL,
+                         "server address \"%.128s\" has no host, expected "
+                         "http://host:port or https://host:port",
+                         o->base_url);
+    }
     if (!is_header_safe(o->base_url, 0x21)) {
         return wf_errorf(err, WF_EINVAL, "server address \"%.128s\" contains blanks",
                          o->base_url);

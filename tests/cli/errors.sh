@@ -119,7 +119,17 @@ expect 2 "give --token-file FILE or set WAVEFARM_TOKEN" \
 expect 2 "$WORK/none" wavefarm status --server http://127.0.0.1:1 --token-file "$WORK/none"
 expect 2 "$WORK/empty.jsonl holds no token" \
     wavefarm status --server http://127.0.0.1:1 --token-file "$WORK/empty.jsonl"
+expect 2 "/etc/passwd holds no token" \
+    wavefarm status --server http://127.0.0.1:1 --token-file /etc/passwd
 echo "wf_r_x" >"$WORK/token"
+for address in http:// http://:80 https:///x http://@h 'http://?'; do
+    expect 2 "has no host" wavefarm status --server "$address" --token-file "$WORK/token"
+done
+submit=(wavefarm submit gemm-five --server http://127.0.0.1:1 --token-file "$WORK/token")
+expect 2 "--out needs --wait" "${submit[@]}" --out "$WORK/out.jsonl"
+expect 2 "cannot write $WORK/none/out" "${submit[@]}" --wait --out "$WORK/none/out"
+expect 3 "127.0.0.1:1" "${submit[@]}" --wait --out "$WORK/out.jsonl"
+[ ! -e "$WORK/out.jsonl" ] || fail "a file is left of a run that was not made"
 expect 3 "127.0.0.1:1" wavefarm status --server http://127.0.0.1:1 --token-file "$WORK/token"
 expect 2 "name 'a b'" wavefarm worker --name "a b" --device host \
     --server http://127.0.0.1:1 --token-file "$WORK/token"

@@ -8,8 +8,8 @@ token() { echo "--token-file=$FARM/tokens/$1"; }
 
 printf 'wf_r_%043d\n' 0 >"$WORK/wrong"
 expect 3 "401" wavefarm status --token-file "$WORK/wrong"
-echo "not a token" >"$WORK/wrong"
-expect 3 "401" wavefarm status --token-file "$WORK/wrong"
+echo "not a token" >"$WORK/other"
+expect 2 "other holds no token" wavefarm status --token-file "$WORK/other"
 expect 3 "403" wavefarm status "$(token runner)"
 expect 3 "403" wavefarm submit "$WORK/small.json" --runtime host "$(token reader)"
 printf '%s\n' '{"schema":"wavefarm.results/1","expected":1}' >"$WORK/some.jsonl"
