@@ -5,7 +5,9 @@
  * hundred thousand tasks cost little memory. */
 #include "coordinator/run_request.h"
 
+#include "core/printable.h"
 #include "kernels/op.h"
+#include "packs/provenance.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,6 +51,10 @@ static enum wf_status get_name(const struct wf_json *o,
     if (status == WF_OK && (strlen(text) > MAX_NAME || (required && !*text))) {
         status =
             wf_errorf(err, WF_EINVAL, "%s must have 1 to %u characters", key, MAX_NAME);
+    } else if (status == WF_OK && !wf_is_printable(text)) {
+        status =
+            wf_errorf(err, WF_EINVAL,
+                      "%s has a control character or a mark that is not shown", key);
     }
     if (status == WF_OK) {
         *ret = text;
@@ -249,6 +255,12 @@ static enum wf_status read_pack(const struct wf_json *item,
         return wf_error_prefix(err, "packs[%zu]", i);
     }
     status = wf_pack_parse(manifest, source, &ret->pack, err);
+    if (status == WF_OK && ret->provenance != NULL) {
+        status = wf_provenance_check(provenance, wf_pack_id(ret->pack), err);
+        if (status != WF_OK) {
+            return wf_error_prefix(err, "packs[%zu]", i);
+        }
+    }
     return status == WF_OK ? write_text(manifest, &ret->manifest, err) : status;
 }
 

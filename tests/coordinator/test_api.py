@@ -200,6 +200,11 @@ def run_mistakes_are_named(f):
     refused(["kernels[0]", "nokernel"], kernels=[dict(good["kernels"][0], kernel="nokernel")])
     refused(["kernels[0]", "not among"], kernels=[dict(good["kernels"][0], pack="0" * 64)])
     refused(["not here", "0" * 64], packs=[dict(good["packs"][0], archive="0" * 64)])
+    refused(["packs[0]", "schema"], packs=[dict(good["packs"][0], provenance={"x": 1})])
+    refused(["name", "control character"], name="a\x1b[31m")
+    refused(["name", "not shown"], name="a\u202eb")
+    refused(["cases[0]", "control character"],
+            cases=[dict(good["cases"][0], name="a\nb"), good["cases"][1]])
     refused(["request_id", "UUID"], request_id="17")
     refused(["priority", "urgent"], priority="urgent")
     refused(["budget"], measure={"budget": 5})
