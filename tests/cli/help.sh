@@ -12,7 +12,7 @@ expect 2 "unknown command 'frobnicate'" wavefarm frobnicate
 expect 2 "no command 'frobnicate'" wavefarm help frobnicate
 expect 0 "usage: wavefarm run [options] SUITE" wavefarm run --help
 expect 0 "usage: wavefarm run [options] SUITE" wavefarm run gemm-five -h
-expect 0 "usage: wavefarm pack verify FOLDER" wavefarm help pack
+expect 0 "usage: wavefarm pack verify [options] FOLDER" wavefarm help pack
 [[ $OUTPUT == *"wavefarm pack publish"* ]] || fail "'help pack' shows all pack commands"
 
 wavefarm man >"$WORK/wavefarm.1" || fail "no man page"
