@@ -7,6 +7,7 @@
 #include "core/buf.h"
 #include "core/json.h"
 #include "core/parse.h"
+#include "core/printable.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +68,10 @@ static enum wf_status create(struct wf_db *db,
         return wf_errorf(err, WF_EINVAL,
                          "--name must say what the token is for (at most "
                          "200 characters)");
+    }
+    if (!wf_is_printable(a->name)) {
+        return wf_errorf(err, WF_EINVAL,
+                         "--name has a control character or a mark that is not shown");
     }
     enum wf_status status = wf_token_create(db, a->name, role, token, &id, err);
     if (status == WF_OK) {

@@ -2,8 +2,9 @@
  *
  * The library calls access() for a request several times: when the headers are there,
  * for each part of the body, when it is complete, and after each resume. The phase says
- * where we are. A connection is suspended while a worker has its request; only the
- * worker's complete() resumes it. No call here blocks on the database. */
+ * where we are. A connection is suspended while a worker has its request; complete()
+ * resumes it. No call blocks on the database. LISTENING_ADDRESS_REUSE would share
+ * ports. */
 #include "coordinator/http_server.h"
 
 #include "coordinator/auth.h"
@@ -504,8 +505,8 @@ static enum wf_status start_daemon(struct wf_server *s,
         (unsigned)wf_config_number(config, WF_SETTING_connections_per_ip),
         MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)(wf_config_number(config, WF_SETTING_idle_timeout) / 1000),
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32 * 1024,
-        MHD_OPTION_LISTENING_ADDRESS_REUSE, 1u, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)32 * 1024, MHD_OPTION_ARRAY, tls,
+        MHD_OPTION_END);
     if (!s->daemon) {
         return wf_errorf(err, WF_ENETWORK,
                          "cannot listen on %s port %d%s: is the port taken, or the "

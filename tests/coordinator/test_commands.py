@@ -65,9 +65,18 @@ def database_is_safe_and_private(f):
     assert f.sql("SELECT has_table_privilege('wavefarm_ro', 'report.run_table', 'SELECT')") == "t"
 
 
+def a_port_belongs_to_one_coordinator(f):
+    second = f.path("second-blobs")
+    fails(3, [f"cannot listen on 127.0.0.1 port {f.port}", "is the port taken"],
+          "serve", "--db", f.db, "--blobs", second, "--listen", f"127.0.0.1:{f.port}")
+    assert f.call("GET", "/healthz").status == 200
+
+
 def bad_arguments_are_named(f):
     fails(2, ["usage"])
     fails(2, ["unknown command 'serv'"], "serv")
+    fails(2, ["--name", "control character"], "token", "create", "--db", f.db, "--role", "reader",
+          "--name", "a\x1b[31m")
     fails(2, ["usage"], "db")
     fails(2, ["usage"], "db", "start")
     fails(2, ["--listenn"], "serve", "--listenn", "x")
@@ -174,8 +183,8 @@ def metrics_may_have_a_listener_of_their_own(f):
 
 
 TESTS = [database_command_is_idempotent, database_never_runs_as_root, database_is_safe_and_private,
-         bad_arguments_are_named, settings_have_one_order, tls_wants_the_right_client,
-         metrics_may_have_a_listener_of_their_own]
+         a_port_belongs_to_one_coordinator, bad_arguments_are_named, settings_have_one_order,
+         tls_wants_the_right_client, metrics_may_have_a_listener_of_their_own]
 
 if __name__ == "__main__":
     farm.main(TESTS)
