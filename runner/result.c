@@ -2,6 +2,8 @@
  * members that have nothing to say are empty, 0 or null, never absent. */
 #include "runner/result.h"
 
+#include "core/buf.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -136,6 +138,20 @@ static const char *find_text(const struct wf_json *obj, const char *key)
     return v ? text(wf_json_string(v)) : "";
 }
 
+/* Adds a list of texts with blanks between them. */
+static enum wf_status join_texts(const struct wf_json *list,
+                                 struct wf_buf *ret,
+                                 struct wf_error *err)
+{
+    enum wf_status st = WF_OK;
+    size_t n = list && wf_json_type(list) == WF_JSON_ARRAY ? wf_json_count(list) : 0;
+    for (size_t i = 0; st == WF_OK && i < n; i++) {
+        st = wf_buf_printf(ret, err, "%s%s", i > 0 ? " " : "",
+                           text(wf_json_string(wf_json_at(list, i))));
+    }
+    return st;
+}
+
 static enum wf_status code_to_json(const struct result *r,
                                    struct wf_json **ret,
                                    struct wf_error *err)
@@ -147,6 +163,7 @@ static enum wf_status code_to_json(const struct result *r,
         all ? wf_json_find(all, text(r->request->kernel)) : NULL;
     const struct wf_json *dirty =
         r->provenance ? wf_json_find(r->provenance, "dirty") : NULL;
+    struct wf_buf flags = WF_BUF_INIT;
     char compiler[160];
     bool is_dirty = false;
     if (dirty) {
@@ -159,9 +176,11 @@ static enum wf_status code_to_json(const struct result *r,
     STEP(wf_json_set_string(obj, "kind", r->code_kind, err));
     STEP(wf_json_set_string(obj, "source", r->source, err));
     STEP(wf_json_set_string(obj, "compiler", compiler, err));
-    STEP(wf_json_set_string(obj, "flags", find_text(mine, "flags"), err));
+    STEP(join_texts(mine ? wf_json_find(mine, "flags") : NULL, &flags, err));
+    STEP(wf_json_set_string(obj, "flags", wf_buf_cstr(&flags), err));
     STEP(wf_json_set_string(obj, "commit", find_text(r->provenance, "commit"), err));
     STEP(wf_json_set_bool(obj, "dirty", is_dirty, err));
+    wf_buf_free(&flags);
     if (st != WF_OK) {
         wf_json_free(obj);
         return st;

@@ -2,10 +2,15 @@
  */
 #include "task.h"
 
+#include "core/buf.h"
+#include "core/file.h"
+#include "packs/pack.h"
+
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct expectation {
     char kernel[32];
@@ -175,6 +180,56 @@ Test(answers, the_result_says_what_ran_and_what_was_checked)
     cr_expect_str_eq(task_text(result, "time"), "NOT_MEASURED");
     cr_expect_eq(wf_json_type(task_member(result, "timing")), WF_JSON_NULL);
     wf_json_free(result);
+}
+
+/* A record as the build writes it beside a pack. */
+static void write_provenance(const char *path, const char *pack_folder)
+{
+    struct wf_error err = { 0 };
+    struct wf_pack *pack = NULL;
+    struct wf_buf text = WF_BUF_INIT;
+    cr_assert_eq(wf_pack_open(pack_folder, &pack, &err), WF_OK, "%s", err.text);
+    cr_assert_eq(
+        wf_buf_printf(&text, &err,
+                      "{\"schema\":\"wavefarm.provenance/1\",\"pack\":\"%s\","
+                      "\"built_at\":\"2026-12-01T03:04:05.678Z\","
+                      "\"repository\":null,\"commit\":\"%040d\",\"parents\":[],"
+                      "\"dirty\":true,\"kernels\":{\"right\":{\"compiler\":\"cc\","
+                      "\"compiler_version\":\"12\",\"flags\":[\"-O3\",\"-DM=1\"],"
+                      "\"source\":\"right.c\",\"source_sha256\":\"%064d\"},"
+                      "\"fails\":{\"compiler\":\"cc\",\"compiler_version\":\"\","
+                      "\"flags\":[],\"source\":\"fails.c\","
+                      "\"source_sha256\":\"%064d\"}}}",
+                      wf_pack_id(pack), 1, 2, 3),
+        WF_OK);
+    cr_assert_eq(wf_file_write_atomic(path, text.data, text.len, &err), WF_OK, "%s",
+                 err.text);
+    wf_buf_free(&text);
+    wf_pack_free(pack);
+}
+
+Test(answers, the_result_says_how_the_kernel_was_built)
+{
+    char path[] = "/tmp/wavefarm-provenance-XXXXXX";
+    struct wf_execute_request request = task_request("right");
+    int fd = mkstemp(path);
+    cr_assert_geq(fd, 0);
+    (void)close(fd);
+    write_provenance(path, request.pack_folder);
+    request.provenance_file = path;
+    struct wf_json *result = task_run(&request);
+    cr_expect_str_eq(task_text(result, "code.compiler"), "cc 12");
+    cr_expect_str_eq(task_text(result, "code.flags"), "-O3 -DM=1");
+    cr_expect_str_eq(task_text(result, "code.commit"),
+                     "0000000000000000000000000000000000000001");
+    wf_json_free(result);
+
+    request.kernel = "fails";
+    result = task_run(&request);
+    cr_expect_str_eq(task_text(result, "code.compiler"), "cc");
+    cr_expect_str_eq(task_text(result, "code.flags"), "");
+    wf_json_free(result);
+    (void)unlink(path);
 }
 
 Test(answers, a_result_without_a_run_has_the_same_shape)
