@@ -103,8 +103,10 @@ def settings_have_one_order(f):
     path = f.path("conf")
     with open(path, "w") as out:
         out.write("# comment\n\nworkers = 7\n queue=99 \nlisten = 127.0.0.1:1\n")
-    text = run("config", "check", "--config", path, "--queue", "5",
-               env={"WAVEFARM_WORKERS": "9", "WAVEFARM_QUEUE": "6"}).stdout
+    done = run("config", "check", "--config", path, "--queue", "5", "--blobs", "/x",
+               env={"WAVEFARM_WORKERS": "9", "WAVEFARM_QUEUE": "6"})
+    assert done.returncode == 0 and not done.stderr, done
+    text = done.stdout
     lines = {line.split()[0]: line for line in text.splitlines()}
     assert "= 9 " in lines["workers"] and "WAVEFARM_WORKERS" in lines["workers"], lines["workers"]
     assert "= 5 " in lines["queue"] and "--queue" in lines["queue"]
@@ -118,6 +120,9 @@ def settings_have_one_order(f):
             out.write(text)
         fails(2, words, "config", "check", "--config", path)
     fails(2, ["nowhere"], "config", "check", "--config", "/nowhere")
+    bare = fails(2, ["blobs", "required", "--blobs"], "config", "check")
+    assert "session_ttl" in bare.stdout, bare
+    assert run("config", "check", env={"WAVEFARM_BLOBS": "/x"}).returncode == 0
     fails(2, ["WAVEFARM_WORKERS"], "config", "check", env={"WAVEFARM_WORKERS": "0"})
 
 
