@@ -78,3 +78,20 @@ Test(hip_table, a_library_that_is_not_a_runtime_is_refused_with_names)
     cr_expect_eq(wf_hip_load("libm.so.6", &hip, &err), WF_EUNSUPPORTED);
     cr_expect(strstr(err.text, "hipInit, hipDriverGetVersion"), "%s", err.text);
 }
+
+Test(hip_table, a_runtime_may_lack_what_no_program_calls)
+{
+    static const char *const unused[] = { " hipGetDevice,", "hipMemGetInfo",
+                                          "hipHostMalloc",  "hipHostFree",
+                                          "hipStreamQuery", "hipEventQuery" };
+    struct wf_hip hip;
+    struct wf_error err = { 0 };
+    cr_expect_eq(wf_hip_load("libm.so.6", &hip, &err), WF_EUNSUPPORTED);
+    cr_expect(strstr(err.text, " hipGetDeviceCount,"), "%s", err.text);
+    cr_expect(strstr(err.text, " hipGetLastError"), "the last name is told: %s",
+              err.text);
+    for (size_t i = 0; i < sizeof(unused) / sizeof(unused[0]); i++) {
+        cr_expect_null(strstr(err.text, unused[i]), "%s is required: %s", unused[i],
+                       err.text);
+    }
+}
