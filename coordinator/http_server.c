@@ -3,8 +3,7 @@
  * The library calls access() for a request several times: when the headers are there,
  * for each part of the body, when it is complete, and after each resume. The phase says
  * where we are. A connection is suspended while a worker has its request; complete()
- * resumes it. No call blocks on the database. LISTENING_ADDRESS_REUSE would share
- * ports. */
+ * resumes it. No call blocks on the database. LISTENING_ADDRESS_REUSE shares ports. */
 #include "coordinator/http_server.h"
 
 #include "coordinator/auth.h"
