@@ -12,7 +12,6 @@
 
 struct wf_api {
     struct wf_http *http;
-    char *url;
 };
 
 /* The characters of a bearer token. Anything else is another file, given by mistake,
@@ -90,9 +89,7 @@ enum wf_status wf_api_open(const struct wf_args *args,
                                 ? wf_errorf(err, WF_ENOMEM, "no memory")
                                 : wf_server_options(args, &options, &token, err);
     if (status == WF_OK) {
-        api->url = wf_strdup(options.base_url);
-        status = api->url == NULL ? wf_errorf(err, WF_ENOMEM, "no memory")
-                                  : wf_http_create(&options, &api->http, err);
+        status = wf_http_create(&options, &api->http, err);
     }
     wf_buf_free(&token);
     if (status != WF_OK) {
@@ -107,14 +104,8 @@ void wf_api_close(struct wf_api *api)
 {
     if (api != NULL) {
         wf_http_destroy(api->http);
-        free(api->url);
         free(api);
     }
-}
-
-const char *wf_api_url(const struct wf_api *api)
-{
-    return api->url;
 }
 
 static enum wf_status finish(struct wf_http_response *r,

@@ -15,7 +15,6 @@ enum wf_status wf_api_open(const struct wf_args *args,
                            struct wf_api **ret,
                            struct wf_error *err);
 void wf_api_close(struct wf_api *api);
-const char *wf_api_url(const struct wf_api *api);
 
 /* *ret is the answer, to be freed; may be NULL when it is not wanted. */
 enum wf_status wf_api_get(struct wf_api *api,

@@ -77,11 +77,6 @@ void wf_param_i64(struct wf_params *p, int64_t v)
     p->n++;
 }
 
-void wf_param_bool(struct wf_params *p, bool v)
-{
-    wf_param_text(p, v ? "true" : "false");
-}
-
 /* --- errors --- */
 
 enum wf_db_class wf_sqlstate_class(const char *s)
@@ -380,28 +375,17 @@ static enum wf_status transaction_once(struct wf_db *db,
     return status;
 }
 
-static enum wf_status plain_once(struct wf_db *db,
-                                 wf_db_fn fn,
-                                 void *ctx,
-                                 struct wf_error *err)
-{
-    return fn(db, ctx, err);
-}
-
-typedef enum wf_status (*once_fn)(struct wf_db *, wf_db_fn, void *, struct wf_error *);
-
-static enum wf_status again(struct wf_db *db,
-                            once_fn once,
-                            wf_db_fn fn,
-                            void *ctx,
-                            struct wf_error *err)
+enum wf_status wf_db_transact(struct wf_db *db,
+                              wf_db_fn fn,
+                              void *ctx,
+                              struct wf_error *err)
 {
     struct wf_error local = { 0 };
     struct wf_error *e = err ? err : &local;
     enum wf_status status = WF_OK;
     for (int i = 0; i < WF_DB_TRIES; i++) {
         memset(e, 0, sizeof *e);
-        status = once(db, fn, ctx, e);
+        status = transaction_once(db, fn, ctx, e);
         if (status == WF_OK) {
             return WF_OK;
         }
@@ -414,22 +398,6 @@ static enum wf_status again(struct wf_db *db,
         atomic_fetch_add(&retry_total, 1);
     }
     return status;
-}
-
-enum wf_status wf_db_transact(struct wf_db *db,
-                              wf_db_fn fn,
-                              void *ctx,
-                              struct wf_error *err)
-{
-    return again(db, transaction_once, fn, ctx, err);
-}
-
-enum wf_status wf_db_retry(struct wf_db *db,
-                           wf_db_fn fn,
-                           void *ctx,
-                           struct wf_error *err)
-{
-    return again(db, plain_once, fn, ctx, err);
 }
 
 /* --- rows --- */
@@ -482,35 +450,6 @@ int64_t wf_rows_affected(const struct wf_rows *rows)
         (void)wf_parse_i64(text, "count", 0, INT64_MAX, &v, NULL);
     }
     return v;
-}
-
-int wf_rows_columns(const struct wf_rows *rows)
-{
-    return PQnfields(rows->res);
-}
-
-const char *wf_rows_column(const struct wf_rows *rows, int col)
-{
-    return PQfname(rows->res, col);
-}
-
-enum wf_rows_type wf_rows_type(const struct wf_rows *rows, int col)
-{
-    /* Object ids of the built-in types; they are fixed in PostgreSQL's catalogue. */
-    switch (PQftype(rows->res, col)) {
-    case 16:
-        return WF_ROWS_BOOL;
-    case 20:
-    case 21:
-    case 23:
-        return WF_ROWS_INT;
-    case 700:
-    case 701:
-    case 1700:
-        return WF_ROWS_FLOAT;
-    default:
-        return WF_ROWS_TEXT;
-    }
 }
 
 void wf_rows_free(struct wf_rows *rows)

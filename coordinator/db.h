@@ -40,7 +40,6 @@ struct wf_params {
 
 void wf_param_text(struct wf_params *p, const char *text);
 void wf_param_i64(struct wf_params *p, int64_t v);
-void wf_param_bool(struct wf_params *p, bool v);
 
 /* `url`: libpq's "postgresql://..." or "host=... dbname=...". Does not connect. */
 enum wf_status wf_db_open(const char *url,
@@ -87,12 +86,6 @@ enum wf_status wf_db_transact(struct wf_db *db,
                               wf_db_fn fn,
                               void *ctx,
                               struct wf_error *err);
-/* As wf_db_transact without BEGIN and COMMIT: for one statement that may be repeated.
- */
-enum wf_status wf_db_retry(struct wf_db *db,
-                           wf_db_fn fn,
-                           void *ctx,
-                           struct wf_error *err);
 
 /* What an SQLSTATE asks for; pure. */
 enum wf_db_class {
@@ -114,16 +107,6 @@ int64_t wf_rows_i64(const struct wf_rows *rows, size_t row, int col); /* 0 when 
 double wf_rows_f64(const struct wf_rows *rows, size_t row, int col); /* NaN when null */
 bool wf_rows_bool(const struct wf_rows *rows, size_t row, int col);
 int64_t wf_rows_affected(const struct wf_rows *rows); /* of INSERT, UPDATE, DELETE */
-int wf_rows_columns(const struct wf_rows *rows);
-const char *wf_rows_column(const struct wf_rows *rows, int col);
-/* The column is a number or boolean, by its type: for JSON. */
-enum wf_rows_type {
-    WF_ROWS_TEXT,
-    WF_ROWS_INT,
-    WF_ROWS_FLOAT,
-    WF_ROWS_BOOL
-};
-enum wf_rows_type wf_rows_type(const struct wf_rows *rows, int col);
 void wf_rows_free(struct wf_rows *rows);
 
 /* --- COPY ... FROM STDIN, text format --- */

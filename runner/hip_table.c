@@ -83,14 +83,6 @@ enum wf_status wf_hip_load(const char *library,
     return WF_OK;
 }
 
-void wf_hip_unload(struct wf_hip *hip)
-{
-    if (hip && hip->handle) {
-        (void)dlclose(hip->handle);
-        hip->handle = NULL;
-    }
-}
-
 enum wf_status wf_hip_check(const struct wf_hip *hip,
                             hipError_t code,
                             const char *what,

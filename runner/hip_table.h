@@ -17,11 +17,11 @@ struct wf_hip {
 };
 
 /* ENOTFOUND when the library is not there or does not load, EUNSUPPORTED with the names
- * of the functions that it lacks. Optional functions are NULL when absent. */
+ * of the functions that it lacks. Optional functions are NULL when absent. A library
+ * stays loaded until the program ends. */
 enum wf_status wf_hip_load(const char *library,
                            struct wf_hip *ret,
                            struct wf_error *err);
-void wf_hip_unload(struct wf_hip *hip); /* zeroed or loaded; NULL is good */
 
 /* EDEVICE with "what: name (text)" and the native code; WF_OK when code is hipSuccess.
  */
