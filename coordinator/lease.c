@@ -1,4 +1,4 @@
-/* Shard and session transitions and what becomes of a returned shard. Pure. */
+/* Shard transitions and what becomes of a returned shard. Pure. */
 #include "coordinator/lease.h"
 
 #include <stddef.h>
@@ -14,33 +14,15 @@ static const struct step shard_steps[] = {
 #undef SHARD_STEP
 };
 
-static const struct step session_steps[] = {
-#define SESSION_STEP(from, event, to) \
-    { WF_SESSION_##from, WF_SESSION_EVENT_##event, WF_SESSION_##to },
-#include "coordinator/lease.def"
-#undef SESSION_STEP
-};
-
 static const char *const shard_names[] = {
 #define SHARD_STATE(name, text) text,
 #include "coordinator/lease.def"
 #undef SHARD_STATE
 };
 
-static const char *const session_names[] = {
-#define SESSION_STATE(name, text) text,
-#include "coordinator/lease.def"
-#undef SESSION_STATE
-};
-
 const char *wf_shard_state_name(enum wf_shard_state s)
 {
     return (unsigned)s < WF_SHARD_STATE_COUNT ? shard_names[s] : "?";
-}
-
-const char *wf_session_state_name(enum wf_session_state s)
-{
-    return (unsigned)s < WF_SESSION_STATE_COUNT ? session_names[s] : "?";
 }
 
 static const struct step *find(const struct step *steps, size_t n, int from, int event)
@@ -63,19 +45,6 @@ bool wf_shard_step(enum wf_shard_state s,
         return false;
     }
     *ret = (enum wf_shard_state)step->to;
-    return true;
-}
-
-bool wf_session_step(enum wf_session_state s,
-                     enum wf_session_event e,
-                     enum wf_session_state *ret)
-{
-    const struct step *step = find(
-        session_steps, sizeof session_steps / sizeof session_steps[0], (int)s, (int)e);
-    if (!step) {
-        return false;
-    }
-    *ret = (enum wf_session_state)step->to;
     return true;
 }
 

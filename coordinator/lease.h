@@ -20,29 +20,11 @@ enum wf_shard_event {
     WF_SHARD_EVENT_COUNT
 };
 
-enum wf_session_state {
-#define SESSION_STATE(name, text) WF_SESSION_##name,
-#include "coordinator/lease.def"
-#undef SESSION_STATE
-    WF_SESSION_STATE_COUNT
-};
-
-enum wf_session_event {
-#define SESSION_EVENT(name) WF_SESSION_EVENT_##name,
-#include "coordinator/lease.def"
-#undef SESSION_EVENT
-    WF_SESSION_EVENT_COUNT
-};
-
 const char *wf_shard_state_name(enum wf_shard_state s); /* as the database has it */
-const char *wf_session_state_name(enum wf_session_state s);
 /* False: the event is refused in this state; *ret is not changed. */
 bool wf_shard_step(enum wf_shard_state s,
                    enum wf_shard_event e,
                    enum wf_shard_state *ret);
-bool wf_session_step(enum wf_session_state s,
-                     enum wf_session_event e,
-                     enum wf_session_state *ret);
 
 #define WF_LEASE_MAX_INFRA 3
 

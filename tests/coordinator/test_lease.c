@@ -1,4 +1,4 @@
-/* Transitions of shards and sessions, and what becomes of a returned shard. */
+/* Transitions of shards, and what becomes of a returned shard. */
 #include "coordinator/lease.h"
 
 #include <criterion/criterion.h>
@@ -25,20 +25,6 @@ Test(lease, every_shard_state_and_event_does_what_the_table_says)
             cr_assert_eq(taken, shard_table[s][e] >= 0, "state %d event %d", s, e);
             cr_assert_eq((int)next, taken ? shard_table[s][e] : 77, "state %d event %d",
                          s, e);
-        }
-    }
-}
-
-Test(lease, only_a_live_session_changes)
-{
-    static const int alive[] = { WF_SESSION_ALIVE, WF_SESSION_DEAD, WF_SESSION_ENDED };
-    for (int s = 0; s < WF_SESSION_STATE_COUNT; s++) {
-        for (int e = 0; e < WF_SESSION_EVENT_COUNT; e++) {
-            enum wf_session_state next = (enum wf_session_state)77;
-            bool taken = wf_session_step((enum wf_session_state)s,
-                                         (enum wf_session_event)e, &next);
-            cr_assert_eq(taken, s == WF_SESSION_ALIVE);
-            cr_assert_eq((int)next, taken ? alive[e] : 77);
         }
     }
 }

@@ -105,11 +105,6 @@ static void states_are_spelt_as_in_the_schema(struct wf_db *db)
                  wf_shard_state_name((enum wf_shard_state)i));
         CHECK(wf_db_script(db, sql, &err) == WF_OK, "%s", err.text);
     }
-    for (int i = 0; i < WF_SESSION_STATE_COUNT; i++) {
-        snprintf(sql, sizeof sql, "SELECT '%s'::session_state",
-                 wf_session_state_name((enum wf_session_state)i));
-        CHECK(wf_db_script(db, sql, &err) == WF_OK, "%s", err.text);
-    }
     snprintf(sql, sizeof sql,
              "SELECT 1 / (count(*) = %d)::int FROM pg_enum WHERE enumtypid ="
              " 'shard_state'::regtype",
