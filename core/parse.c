@@ -238,48 +238,6 @@ enum wf_status wf_parse_bytes(const char *text,
     return WF_OK;
 }
 
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    if (c >= 'a' && c <= 'f') {
-        return c - 'a' + 10;
-    }
-    return -1;
-}
-
-enum wf_status wf_parse_hex(const char *text,
-                            const char *what,
-                            uint8_t *ret,
-                            size_t n,
-                            struct wf_error *err)
-{
-    size_t len;
-
-    if (text == NULL) {
-        return missing_text(what, err);
-    }
-    len = strlen(text);
-    if (len != 2 * n) {
-        return wf_errorf(err, WF_EPARSE,
-                         "%s: %zu hexadecimal digits are required, found %zu", what,
-                         2 * n, len);
-    }
-    for (size_t i = 0; i < len; i++) {
-        if (hex_value(text[i]) < 0) {
-            return wf_errorf(err, WF_EPARSE,
-                             "%s: character %zu of \"%.128s\" is not a lower-case "
-                             "hexadecimal digit",
-                             what, i + 1, text);
-        }
-    }
-    for (size_t i = 0; i < n; i++) {
-        ret[i] = (uint8_t)(hex_value(text[2 * i]) * 16 + hex_value(text[2 * i + 1]));
-    }
-    return WF_OK;
-}
-
 bool wf_glob_match(const char *pattern, const char *text)
 {
     const char *star = NULL; /* after the last star */

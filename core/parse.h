@@ -38,12 +38,6 @@ enum wf_status wf_parse_bytes(const char *text,
                               const char *what,
                               uint64_t *ret_bytes,
                               struct wf_error *err);
-/* Lower-case hexadecimal of exactly 2 * n characters. */
-enum wf_status wf_parse_hex(const char *text,
-                            const char *what,
-                            uint8_t *ret,
-                            size_t n,
-                            struct wf_error *err);
 /* `*` and `?` as in a shell, the whole text must match. */
 bool wf_glob_match(const char *pattern, const char *text);
 

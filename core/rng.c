@@ -116,11 +116,6 @@ uint64_t wf_rng_next_below(struct wf_rng *r, uint64_t n)
     return value;
 }
 
-double wf_rng_next_uniform(struct wf_rng *r)
-{
-    return to_uniform(wf_rng_next(r));
-}
-
 /* Positions first .. first + n as whole batches; `emit` gets those inside the range. */
 struct span {
     uint64_t block; /* first block of the batch */

@@ -48,6 +48,5 @@ struct wf_rng {
 };
 uint64_t wf_rng_next(struct wf_rng *r);
 uint64_t wf_rng_next_below(struct wf_rng *r, uint64_t n);
-double wf_rng_next_uniform(struct wf_rng *r);
 
 #endif

@@ -134,15 +134,3 @@ enum wf_status wf_summarise(const double *x,
     *ret = s;
     return WF_OK;
 }
-
-double wf_geomean(const double *x, size_t n)
-{
-    double sum = 0.0;
-    for (size_t i = 0; i < n; i++) {
-        if (!(x[i] > 0.0)) {
-            return NAN;
-        }
-        sum += log(x[i]);
-    }
-    return n == 0 ? NAN : exp(sum / (double)n);
-}

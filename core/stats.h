@@ -28,6 +28,5 @@ double wf_quantile_sorted(const double *sorted, size_t n, double q);
 /* Ranks (1-based, lo <= hi) of the order statistics that bracket the median with at
  * least `level` confidence; lo = 0 when n is too small. */
 void wf_median_ci_ranks(size_t n, double level, size_t *ret_lo, size_t *ret_hi);
-double wf_geomean(const double *x, size_t n); /* NaN when n = 0 or any x <= 0 */
 
 #endif

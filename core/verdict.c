@@ -61,8 +61,3 @@ bool wf_time_parse(const char *text, enum wf_time *ret)
     *ret = (enum wf_time)i;
     return true;
 }
-
-enum wf_time wf_time_worse(enum wf_time a, enum wf_time b)
-{
-    return a < b ? a : b;
-}

@@ -57,6 +57,5 @@ bool wf_answer_parse(const char *text, enum wf_answer *ret);
 enum wf_answer wf_answer_worse(enum wf_answer a, enum wf_answer b);
 const char *wf_time_name(enum wf_time t);
 bool wf_time_parse(const char *text, enum wf_time *ret);
-enum wf_time wf_time_worse(enum wf_time a, enum wf_time b);
 
 #endif

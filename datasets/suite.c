@@ -380,11 +380,6 @@ const char *wf_suite_name(const struct wf_suite *suite)
     return wf_json_string(wf_json_find(suite->root, "name"));
 }
 
-const char *wf_suite_description(const struct wf_suite *suite)
-{
-    return wf_json_string(wf_json_find(suite->root, "description"));
-}
-
 size_t wf_suite_count(const struct wf_suite *suite)
 {
     return suite->count;

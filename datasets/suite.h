@@ -30,7 +30,6 @@ enum wf_status wf_suite_load(const char *name_or_path,
                              struct wf_error *err);
 void wf_suite_free(struct wf_suite *suite);
 const char *wf_suite_name(const struct wf_suite *suite);
-const char *wf_suite_description(const struct wf_suite *suite);
 size_t wf_suite_count(const struct wf_suite *suite);
 const struct wf_case *wf_suite_case(const struct wf_suite *suite, size_t i);
 const char *wf_suite_case_name(const struct wf_suite *suite, size_t i); /* unique */

@@ -85,6 +85,7 @@ static enum wf_status read_kernels(struct pack_reader *r, const struct wf_json *
 static enum wf_status read_head(struct pack_reader *r, const struct wf_json *json)
 {
     const char *schema = NULL;
+    const char *description = NULL; /* for people: only its type matters */
     struct wf_pack *p = r->pack;
     if (wf_json_type(json) != WF_JSON_OBJECT) {
         return pack_fail(r, "an object is expected");
@@ -99,7 +100,7 @@ static enum wf_status read_head(struct pack_reader *r, const struct wf_json *jso
         st = pack_fail(r, "name '%.80s' is not [A-Za-z0-9._-], at most %d characters",
                        p->name, WF_NAME_MAX);
     }
-    return st != WF_OK ? st : pack_opt_string(r, json, "description", &p->description);
+    return st != WF_OK ? st : pack_opt_string(r, json, "description", &description);
 }
 
 static enum wf_status make_id(struct wf_pack *p,
@@ -122,7 +123,6 @@ enum wf_status wf_pack_parse(const struct wf_json *json,
     if (p == NULL) {
         return wf_errorf(err, WF_ENOMEM, "%s: no memory", source);
     }
-    p->description = "";
     p->folder = "";
     struct pack_reader r = { .pack = p, .arena = &p->arena, .err = err };
     (void)pack_where_push(&r, "%.200s", source);
@@ -255,11 +255,6 @@ const char *wf_pack_name(const struct wf_pack *pack)
     return pack->name;
 }
 
-const char *wf_pack_description(const struct wf_pack *pack)
-{
-    return pack->description;
-}
-
 const char *wf_pack_folder(const struct wf_pack *pack)
 {
     return pack->folder;
@@ -301,11 +296,6 @@ const struct wf_pack_kernel *wf_pack_kernel(const struct wf_pack *pack,
 size_t wf_pack_file_count(const struct wf_pack *pack)
 {
     return pack->file_count;
-}
-
-const char *wf_pack_file_at(const struct wf_pack *pack, size_t i)
-{
-    return i < pack->file_count ? pack->file[i].path : NULL;
 }
 
 const char *wf_pack_file_sha256(const struct wf_pack *pack, const char *file)

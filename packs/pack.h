@@ -155,7 +155,6 @@ void wf_pack_free(struct wf_pack *pack);
 
 const char *wf_pack_id(const struct wf_pack *pack); /* 64 hex digits */
 const char *wf_pack_name(const struct wf_pack *pack);
-const char *wf_pack_description(const struct wf_pack *pack); /* "" when there is none */
 const char *wf_pack_folder(const struct wf_pack *pack); /* "" after wf_pack_parse */
 const char *wf_pack_canonical(
     const struct wf_pack *pack); /* pack.json that the id hashes */
@@ -169,7 +168,6 @@ const struct wf_expr *wf_pack_kernel_expr(const struct wf_pack *pack,
 const struct wf_pack_kernel *wf_pack_kernel(const struct wf_pack *pack,
                                             const char *name);
 size_t wf_pack_file_count(const struct wf_pack *pack);
-const char *wf_pack_file_at(const struct wf_pack *pack, size_t i); /* relative path */
 /* SHA-256 of a file it names, or NULL. */
 const char *wf_pack_file_sha256(const struct wf_pack *pack, const char *file);
 

@@ -30,7 +30,6 @@ struct wf_pack {
     struct arena arena;
     char id[WF_SHA256_HEX];
     const char *name;
-    const char *description;
     const char *folder;
     struct wf_buf canonical; /* of pack.json */
     struct pack_file *file;

@@ -172,20 +172,6 @@ Test(parse, byte_sizes_know_binary_units_only)
     cr_assert_eq(v, 2147483648u);
 }
 
-Test(parse, hexadecimal_is_lower_case_and_of_exact_length)
-{
-    uint8_t v[3] = { 0, 0, 0 };
-    struct wf_error err;
-
-    cr_assert_eq(wf_parse_hex("00ff7a", "h", v, 3, &err), WF_OK);
-    cr_assert(v[0] == 0x00 && v[1] == 0xff && v[2] == 0x7a);
-    cr_assert_eq(wf_parse_hex("00FF7a", "h", v, 3, &err), WF_EPARSE);
-    cr_assert_eq(wf_parse_hex("00ff7", "h", v, 3, &err), WF_EPARSE);
-    cr_assert_eq(wf_parse_hex("00ff7a0", "h", v, 3, &err), WF_EPARSE);
-    cr_assert_eq(wf_parse_hex("00fg7a", "h", v, 3, &err), WF_EPARSE);
-    cr_assert_not_null(strstr(err.text, "character 4"));
-}
-
 Test(parse, glob_matches_the_whole_text)
 {
     cr_assert(wf_glob_match("*", ""));

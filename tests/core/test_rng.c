@@ -154,7 +154,7 @@ Test(rng, sequential_draws_walk_the_stream)
 {
     struct wf_rng r = { 11, 12, 5 };
     cr_assert_eq(wf_rng_next(&r), wf_rng_u64(11, 12, 5));
-    cr_assert_eq(wf_rng_next_uniform(&r), wf_rng_uniform(11, 12, 6));
+    cr_assert_eq(wf_rng_next(&r), wf_rng_u64(11, 12, 6));
     cr_assert_eq(r.next, 7);
 }
 

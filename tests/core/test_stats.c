@@ -103,12 +103,3 @@ Test(stats, quantile_ends_and_bad_arguments)
     cr_assert(isnan(wf_quantile_sorted(x, 3, NAN)));
     cr_assert(isnan(wf_quantile_sorted(x, 0, 0.5)));
 }
-
-Test(stats, geomean_needs_positive_values)
-{
-    const double x[] = { 1, 4, 16 }, y[] = { 1, 0 }, z[] = { 1, NAN };
-    cr_assert_float_eq(wf_geomean(x, 3), 4, 1e-12);
-    cr_assert(isnan(wf_geomean(y, 2)));
-    cr_assert(isnan(wf_geomean(z, 2)));
-    cr_assert(isnan(wf_geomean(x, 0)));
-}

@@ -91,7 +91,6 @@ Test(suite, cases_take_defaults_unless_they_say_otherwise)
             "\"cases\":[{\"name\":\"a\",\"M\":8,\"N\":16},"
             "{\"name\":\"b\",\"M\":8,\"N\":16,\"K\":64,\"known_best\":{\"tile\":3}}]");
     cr_expect_str_eq(wf_suite_name(s), "S");
-    cr_expect_str_eq(wf_suite_description(s), "d");
     cr_assert_eq(wf_suite_count(s), 2);
     cr_expect_str_eq(wf_suite_case_name(s, 1), "b");
     cr_expect_not_null(strstr(wf_case_canonical(wf_suite_case(s, 0)), "\"K\":32"));
