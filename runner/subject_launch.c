@@ -170,6 +170,8 @@ static enum wf_status read_tensor_map(struct subject *s,
                                       struct wf_error *err)
 {
     struct wf_rt_tensor_map map;
+    /* What makes a map may want it aligned, which args + offset need not be. */
+    _Alignas(TENSOR_MAP_BYTES) unsigned char made[TENSOR_MAP_BYTES] = { 0 };
     char *base = NULL;
     memset(&map, 0, sizeof(map));
     uint32_t offset = wire_u32(in);
@@ -194,8 +196,9 @@ static enum wf_status read_tensor_map(struct subject *s,
         return wf_errorf(err, WF_EUNSUPPORTED, "this runtime has no tensor maps");
     }
     map.base = base ? base + addend : NULL;
-    return wf_hip_check(&s->hip, s->hip.wf_rt_tensor_map(&map, launch->args + offset),
-                        "tensor map", err);
+    st = wf_hip_check(&s->hip, s->hip.wf_rt_tensor_map(&map, made), "tensor map", err);
+    memcpy(launch->args + offset, made, sizeof(made));
+    return st;
 }
 
 static enum wf_status read_args(struct wire_in *in,
@@ -224,6 +227,22 @@ static enum wf_status read_args(struct wire_in *in,
     return WF_OK;
 }
 
+static enum wf_status can_launch(const struct subject *s,
+                                 const struct subject_launch *launch,
+                                 struct wf_error *err)
+{
+    if (launch->cluster[0] && !s->hip.wf_rt_launch_cluster) {
+        return wf_errorf(err, WF_EUNSUPPORTED,
+                         "this runtime does not launch clusters of workgroups");
+    }
+    if (!launch->cluster[0] && launch->cooperative &&
+        !s->hip.hipModuleLaunchCooperativeKernel) {
+        return wf_errorf(err, WF_EUNSUPPORTED,
+                         "this runtime does not launch cooperative kernels");
+    }
+    return WF_OK;
+}
+
 static enum wf_status read_launch(struct subject *s,
                                   struct wire_in *in,
                                   struct subject_launch *launch,
@@ -239,7 +258,10 @@ static enum wf_status read_launch(struct subject *s,
     if (in->failed) {
         return wf_errorf(err, WF_EPARSE, "launch is cut short");
     }
-    enum wf_status st = find_function(s, code, symbol, &launch->function, err);
+    enum wf_status st = can_launch(s, launch, err);
+    if (st == WF_OK) {
+        st = find_function(s, code, symbol, &launch->function, err);
+    }
     if (st == WF_OK) {
         st = read_args(in, launch, err);
     }
@@ -376,7 +398,8 @@ enum wf_status subject_occupancy(struct subject *s,
     return st == WF_OK ? wire_add_u32(out, blocks > 0 ? (uint32_t)blocks : 0, err) : st;
 }
 
-/* --- launching --- */
+/* --- launching: the runtime has what a program needs, can_launch has seen to that ---
+ */
 
 static hipError_t launch_one(const struct subject *s, struct subject_launch *l)
 {
@@ -385,19 +408,13 @@ static hipError_t launch_one(const struct subject *s, struct subject_launch *l)
                       HIP_LAUNCH_PARAM_BUFFER_SIZE, &l->args_bytes,
                       HIP_LAUNCH_PARAM_END };
     if (l->cluster[0]) {
-        return hip->wf_rt_launch_cluster
-                   ? hip->wf_rt_launch_cluster(l->function, l->grid, l->block,
-                                               l->cluster, l->shared_bytes, s->stream,
-                                               extra)
-                   : hipErrorNotSupported;
+        return hip->wf_rt_launch_cluster(l->function, l->grid, l->block, l->cluster,
+                                         l->shared_bytes, s->stream, extra);
     }
     if (l->cooperative) {
-        return hip->hipModuleLaunchCooperativeKernel
-                   ? hip->hipModuleLaunchCooperativeKernel(
-                         l->function, l->grid[0], l->grid[1], l->grid[2], l->block[0],
-                         l->block[1], l->block[2], l->shared_bytes, s->stream,
-                         l->params)
-                   : hipErrorNotSupported;
+        return hip->hipModuleLaunchCooperativeKernel(
+            l->function, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
+            l->block[2], l->shared_bytes, s->stream, l->params);
     }
     return hip->hipModuleLaunchKernel(l->function, l->grid[0], l->grid[1], l->grid[2],
                                       l->block[0], l->block[1], l->block[2],

@@ -6,7 +6,10 @@
  *   FAKE_MODELLED=1  times are a model's
  *   FAKE_EVENTS=zero|negative|nan|fast  what hipEventElapsedTime says
  *   FAKE_THROTTLED=1  power reports a throttle reason
- *   FAKE_FAULT=1  the first launch leaves a sticky fault */
+ *   FAKE_FAULT=1  the first launch leaves a sticky fault
+ *
+ * Tensor maps and clusters are NVIDIA's, but what carries them is the same for all:
+ * this runtime has them too, unless it is built with FAKE_WITHOUT_EXTENSIONS. */
 #include "runner/host/host_runtime.h"
 
 #include <math.h>
@@ -93,6 +96,7 @@ struct args {
     const unsigned char *bytes; /* packed, or NULL */
     void **list;                /* of pointers, of a cooperative launch */
     size_t size, used, index;
+    const unsigned *cluster; /* of a launch in clusters */
 };
 
 static void take(struct args *a, void *ret, size_t n)
@@ -211,6 +215,158 @@ static hipError_t add_c(struct args *a, const unsigned grid[3])
     return hipSuccess;
 }
 
+/* wf_workspace_gemm: the last bits of D[0] depend on the scratch, which it sets first
+ * only when asked to. */
+static hipError_t workspace_gemm(struct args *a, const unsigned grid[3])
+{
+    const float *left = NULL;
+    const float *right = NULL;
+    float *d = NULL;
+    unsigned char *scratch = NULL;
+    int32_t m, n, k, writes_first;
+    (void)grid;
+    take(a, &left, sizeof(left));
+    take(a, &right, sizeof(right));
+    take(a, &d, sizeof(d));
+    take(a, &scratch, sizeof(scratch));
+    take(a, &m, sizeof(m));
+    take(a, &n, sizeof(n));
+    take(a, &k, sizeof(k));
+    take(a, &writes_first, sizeof(writes_first));
+    if (writes_first) {
+        memset(scratch, 1, 64);
+    }
+    for (int at = 0; at < m * n; at++) {
+        float sum = 0;
+        for (int x = 0; x < k; x++) {
+            sum += left[at / n * k + x] * right[x * n + at % n];
+        }
+        d[at] = sum;
+    }
+    for (int i = 0; i < scratch[63] % 3; i++) { /* within any tolerance */
+        d[0] = nextafterf(d[0], INFINITY);
+    }
+    return hipSuccess;
+}
+
+/* --- tensor maps and clusters --- */
+
+#ifdef FAKE_WITHOUT_EXTENSIONS
+static hipError_t never(struct args *a, const unsigned grid[3])
+{
+    (void)a, (void)grid;
+    return hipErrorUnknown; /* nobody may come here */
+}
+#else
+/* What this runtime makes of a tensor map: 128 bytes, as opaque to all others as
+ * NVIDIA's. */
+struct fake_map {
+    char mark[8];
+    char dtype[8];
+    const float *base;
+    int32_t rank, element_bytes;
+    uint64_t dim[5], stride_bytes[4];
+    uint32_t box[5];
+    uint32_t swizzle_bytes;
+};
+_Static_assert(sizeof(struct fake_map) == 128, "bytes of a tensor map");
+
+int wf_rt_tensor_map(const struct wf_rt_tensor_map *map, void *ret_128_bytes)
+{
+    struct fake_map made = { .mark = "map" };
+    if ((uintptr_t)ret_128_bytes % 64 != 0 || (uintptr_t)map->base % 16 != 0) {
+        return host_fail(hipErrorInvalidValue); /* as cuTensorMapEncodeTiled does */
+    }
+    (void)snprintf(made.dtype, sizeof(made.dtype), "%s", map->dtype);
+    made.base = map->base;
+    made.rank = map->rank;
+    made.element_bytes = map->element_bytes;
+    memcpy(made.dim, map->dim, sizeof(made.dim));
+    memcpy(made.stride_bytes, map->stride_bytes, sizeof(made.stride_bytes));
+    memcpy(made.box, map->box, sizeof(made.box));
+    made.swizzle_bytes = map->swizzle_bytes;
+    memcpy(ret_128_bytes, &made, sizeof(made));
+    return hipSuccess;
+}
+
+/* One box of a matrix, zeros outside of it, as a bulk tensor copy gives it. */
+static void load_box(const struct fake_map *map, uint64_t x, uint64_t y, float *ret)
+{
+    for (uint64_t i = 0; i < map->box[1]; i++) {
+        for (uint64_t k = 0; k < map->box[0]; k++) {
+            const char *row = (const char *)map->base + (y + i) * map->stride_bytes[0];
+            const int inside = x + k < map->dim[0] && y + i < map->dim[1];
+            *ret++ = inside ? ((const float *)row)[x + k] : 0;
+        }
+    }
+}
+
+/* From object_pack/pack.json.in. */
+enum {
+    TILE_ROWS = 8,
+    TILE_K = 32
+};
+
+static int is_tile_map(const struct fake_map *map, uint32_t swizzle_bytes)
+{
+    return strcmp(map->mark, "map") == 0 && strcmp(map->dtype, "f32") == 0 &&
+           map->rank == 2 && map->element_bytes == 4 && map->box[0] == TILE_K &&
+           map->box[1] == TILE_ROWS && map->swizzle_bytes == swizzle_bytes;
+}
+
+static void tile_product(const struct fake_map map[2], uint64_t i, uint64_t j, float *d)
+{
+    float a[TILE_ROWS * TILE_K];
+    float b[TILE_ROWS * TILE_K];
+    float sum[TILE_ROWS][TILE_ROWS] = { 0 };
+    const uint64_t m = map[0].dim[1];
+    const uint64_t n = map[1].dim[1];
+    for (uint64_t k = 0; k < map[0].dim[0]; k += TILE_K) {
+        load_box(&map[0], k, i, a);
+        load_box(&map[1], k, j, b);
+        for (int at = 0; at < TILE_ROWS * TILE_ROWS * TILE_K; at++) {
+            const int r = at / (TILE_ROWS * TILE_K);
+            const int c = at / TILE_K % TILE_ROWS;
+            sum[r][c] += a[r * TILE_K + at % TILE_K] * b[c * TILE_K + at % TILE_K];
+        }
+    }
+    for (uint64_t r = i; r < m && r < i + TILE_ROWS; r++) {
+        for (uint64_t c = j; c < n && c < j + TILE_ROWS; c++) {
+            d[r * n + c] = sum[r - i][c - j];
+        }
+    }
+}
+
+/* wf_tile_gemm(u8, map of A, map of the transposed B, D, i32 M, i32 N) */
+static hipError_t tile_gemm(struct args *a, const unsigned grid[3])
+{
+    struct fake_map map[2];
+    float *d = NULL;
+    int32_t m = 0;
+    int32_t n = 0;
+    if (!a->cluster || a->cluster[0] != 2 || a->cluster[1] != 1 || a->cluster[2] != 1 ||
+        a->size != 64 + sizeof(map) + 16 || a->bytes[0] != 7) {
+        return hipErrorInvalidValue;
+    }
+    a->used = 64;
+    memcpy(map, a->bytes + a->used, sizeof(map));
+    a->used += sizeof(map);
+    take(a, &d, sizeof(d));
+    take(a, &m, sizeof(m));
+    take(a, &n, sizeof(n));
+    if (!is_tile_map(&map[0], 128) || !is_tile_map(&map[1], 0) ||
+        map[0].dim[1] != (uint64_t)m || map[1].dim[1] != (uint64_t)n) {
+        return hipErrorInvalidValue;
+    }
+    for (unsigned y = 0; y < grid[1]; y++) {
+        for (unsigned x = 0; x < grid[0]; x++) {
+            tile_product(map, (uint64_t)y * TILE_ROWS, (uint64_t)x * TILE_ROWS, d);
+        }
+    }
+    return hipSuccess;
+}
+#endif
+
 /* --- modules --- */
 
 struct ihipModule_t {
@@ -224,16 +380,21 @@ struct ihipModuleSymbol_t {
 
 static struct ihipModule_t the_module;
 static struct ihipModuleSymbol_t symbols[] = {
-    { "wf_every_multiply", multiply },
-    { "wf_every_reduce", reduce },
-    { "wf_every_add_c", add_c },
+    { "wf_every_multiply", multiply }, { "wf_every_reduce", reduce },
+    { "wf_every_add_c", add_c },       { "wf_workspace_gemm", workspace_gemm },
+#ifdef FAKE_WITHOUT_EXTENSIONS
+    { "wf_tile_gemm", never },
+#else
+    { "wf_tile_gemm", tile_gemm },
+#endif
 };
 
 hipError_t hipModuleLoadData(hipModule_t *module, const void *image)
 {
     *module = &the_module;
-    return memcmp(image, "\177ELF", 4) == 0 ? hipSuccess
-                                            : host_fail(hipErrorInvalidImage);
+    return memcmp(image, "\177ELF", 4) == 0 || memcmp(image, "//", 2) == 0
+               ? hipSuccess
+               : host_fail(hipErrorInvalidImage);
 }
 
 hipError_t hipModuleUnload(hipModule_t module)
@@ -262,6 +423,40 @@ static hipError_t run(hipFunction_t function, struct args *a, const unsigned gri
     return host_fail(function->run(a, grid));
 }
 
+/* Arguments as one buffer; anything else is refused. */
+static hipError_t run_packed(hipFunction_t function,
+                             void **extra,
+                             const unsigned grid[3],
+                             const unsigned *cluster)
+{
+    struct args a = { .cluster = cluster };
+    if (extra[0] != HIP_LAUNCH_PARAM_BUFFER_POINTER ||
+        extra[2] != HIP_LAUNCH_PARAM_BUFFER_SIZE || extra[4] != HIP_LAUNCH_PARAM_END) {
+        return host_fail(hipErrorInvalidValue);
+    }
+    a.bytes = extra[1];
+    memcpy(&a.size, extra[3], sizeof(a.size));
+    return run(function, &a, grid);
+}
+
+#ifndef FAKE_WITHOUT_EXTENSIONS
+hipError_t wf_rt_launch_cluster(hipFunction_t function,
+                                const unsigned grid[3],
+                                const unsigned block[3],
+                                const unsigned cluster[3],
+                                unsigned shared_bytes,
+                                hipStream_t stream,
+                                void **extra)
+{
+    (void)stream;
+    if (block[0] * block[1] * block[2] != 64 || shared_bytes != 2048 ||
+        grid[0] % cluster[0] != 0) {
+        return host_fail(hipErrorInvalidValue);
+    }
+    return run_packed(function, extra, grid, cluster);
+}
+#endif
+
 hipError_t hipModuleLaunchKernel(hipFunction_t function,
                                  unsigned grid_x,
                                  unsigned grid_y,
@@ -275,16 +470,11 @@ hipError_t hipModuleLaunchKernel(hipFunction_t function,
                                  void **extra)
 {
     const unsigned grid[3] = { grid_x, grid_y, grid_z };
-    struct args a = { 0 };
     (void)stream;
-    if (params || extra[0] != HIP_LAUNCH_PARAM_BUFFER_POINTER ||
-        extra[2] != HIP_LAUNCH_PARAM_BUFFER_SIZE || extra[4] != HIP_LAUNCH_PARAM_END ||
-        block_x * block_y * block_z != 256 || shared_bytes > 65536) {
+    if (params || block_x * block_y * block_z != 256 || shared_bytes > 65536) {
         return host_fail(hipErrorInvalidValue);
     }
-    a.bytes = extra[1];
-    memcpy(&a.size, extra[3], sizeof(a.size));
-    return run(function, &a, grid);
+    return run_packed(function, extra, grid, NULL);
 }
 
 hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t function,
