@@ -29,7 +29,9 @@ WF_DEVICE void every_count(unsigned *count)
 /* Index of a thread in a block of 64 x 4. */
 WF_DEVICE int every_thread_of_64x4()
 {
-#if defined(WF_DEVICE_AMD)
+#if defined(WF_DEVICE_HOST)
+    return wf_thread(); /* already of the whole block */
+#elif defined(WF_DEVICE_AMD)
     return (int)__builtin_amdgcn_workitem_id_x() +
            64 * (int)__builtin_amdgcn_workitem_id_y();
 #elif defined(__clang__)
