@@ -352,6 +352,21 @@ enum wf_status wf_db_one(struct wf_db *db,
     return WF_OK;
 }
 
+enum wf_status wf_db_one_i64(struct wf_db *db,
+                             enum wf_stmt stmt,
+                             const struct wf_params *params,
+                             int64_t *ret,
+                             struct wf_error *err)
+{
+    struct wf_rows *rows = NULL;
+    enum wf_status status = wf_db_one(db, stmt, params, "no row", &rows, err);
+    if (status == WF_OK) {
+        *ret = wf_rows_i64(rows, 0, 0);
+    }
+    wf_rows_free(rows);
+    return status;
+}
+
 /* --- transactions --- */
 
 static enum wf_status transaction_once(struct wf_db *db,

@@ -75,6 +75,12 @@ enum wf_status wf_db_one(struct wf_db *db,
                          const char *what,
                          struct wf_rows **ret,
                          struct wf_error *err);
+/* The first column of that row. */
+enum wf_status wf_db_one_i64(struct wf_db *db,
+                             enum wf_stmt stmt,
+                             const struct wf_params *params,
+                             int64_t *ret,
+                             struct wf_error *err);
 
 /* --- transactions --- */
 typedef enum wf_status (*wf_db_fn)(struct wf_db *db, void *ctx, struct wf_error *err);

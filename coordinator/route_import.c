@@ -185,21 +185,6 @@ static enum wf_status add_cases(struct wf_db *db,
     return s;
 }
 
-static enum wf_status key_of(struct wf_db *db,
-                             enum wf_stmt stmt,
-                             const struct wf_params *p,
-                             int64_t *ret,
-                             struct wf_error *err)
-{
-    struct wf_rows *rows = NULL;
-    enum wf_status s = wf_db_one(db, stmt, p, "no row", &rows, err);
-    if (s == WF_OK) {
-        *ret = wf_rows_i64(rows, 0, 0);
-    }
-    wf_rows_free(rows);
-    return s;
-}
-
 /* Results of a file come kernel by kernel or case by case: the last answer is mostly
  * the next one's too. */
 struct last_kernel {
@@ -224,7 +209,7 @@ static enum wf_status kernel_key(struct wf_db *db,
     wf_param_text(&p, row->pack);
     wf_param_text(&p, row->pack_name);
     wf_param_text(&p, NULL);
-    enum wf_status s = key_of(db, WF_STMT_PACK_ADD, &p, &pack, err);
+    enum wf_status s = wf_db_one_i64(db, WF_STMT_PACK_ADD, &p, &pack, err);
     wf_param_i64(&link, run);
     wf_param_i64(&link, pack);
     wf_param_text(&link, NULL);
@@ -235,7 +220,7 @@ static enum wf_status kernel_key(struct wf_db *db,
     wf_param_text(&k, row->op);
     wf_param_text(&k, "{}");
     wf_param_text(&k, "");
-    s = s == WF_OK ? key_of(db, WF_STMT_KERNEL_ADD, &k, &last->key, err) : s;
+    s = s == WF_OK ? wf_db_one_i64(db, WF_STMT_KERNEL_ADD, &k, &last->key, err) : s;
     last->pack = row->pack;
     last->kernel = row->kernel;
     return s;

@@ -212,21 +212,6 @@ static enum wf_status add_run(struct wf_db *db, struct job *j, struct wf_error *
     return status;
 }
 
-static enum wf_status key_of(struct wf_db *db,
-                             enum wf_stmt stmt,
-                             const struct wf_params *p,
-                             int64_t *ret,
-                             struct wf_error *err)
-{
-    struct wf_rows *rows = NULL;
-    enum wf_status status = wf_db_one(db, stmt, p, "no row", &rows, err);
-    if (status == WF_OK) {
-        *ret = wf_rows_i64(rows, 0, 0);
-    }
-    wf_rows_free(rows);
-    return status;
-}
-
 static enum wf_status add_packs(struct wf_db *db, struct job *j, struct wf_error *err)
 {
     enum wf_status status = WF_OK;
@@ -237,7 +222,7 @@ static enum wf_status add_packs(struct wf_db *db, struct job *j, struct wf_error
         wf_param_text(&p, wf_pack_id(pack->pack));
         wf_param_text(&p, wf_pack_name(pack->pack));
         wf_param_text(&p, pack->manifest);
-        status = key_of(db, WF_STMT_PACK_ADD, &p, &j->pack_keys[i], err);
+        status = wf_db_one_i64(db, WF_STMT_PACK_ADD, &p, &j->pack_keys[i], err);
         wf_param_i64(&link, j->run);
         wf_param_i64(&link, j->pack_keys[i]);
         wf_param_text(&link, pack->archive);
@@ -264,9 +249,9 @@ static enum wf_status add_kernels(struct wf_db *db, struct job *j, struct wf_err
         wf_param_text(&p, k->op);
         wf_param_text(&p, wf_buf_cstr(&archs));
         wf_param_text(&p, k->source ? k->source : "");
-        status = status == WF_OK
-                     ? key_of(db, WF_STMT_KERNEL_ADD, &p, &j->kernel_keys[i], err)
-                     : status;
+        status = status == WF_OK ? wf_db_one_i64(db, WF_STMT_KERNEL_ADD, &p,
+                                                 &j->kernel_keys[i], err)
+                                 : status;
         wf_buf_free(&archs);
     }
     return status;
@@ -315,7 +300,7 @@ static enum wf_status live_devices(struct wf_db *db,
     wf_param_text(&p, r->arch);
     wf_param_text(&p, r->model);
     wf_param_text(&p, wf_buf_cstr(&r->labels));
-    enum wf_status status = key_of(db, WF_STMT_LIVE_DEVICES, &p, &n, err);
+    enum wf_status status = wf_db_one_i64(db, WF_STMT_LIVE_DEVICES, &p, &n, err);
     if (status == WF_OK) {
         *ret = (size_t)n;
     }
