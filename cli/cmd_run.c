@@ -267,28 +267,11 @@ static enum wf_status prepare(struct local_run *r, struct wf_error *err)
     return status;
 }
 
-static enum wf_status report_json(const struct local_run *r, struct wf_error *err)
-{
-    struct wf_json *list = wf_json_array();
-    enum wf_status status = WF_OK;
-    for (size_t i = 0; i < r->result_count && status == WF_OK; i++) {
-        struct wf_json *copy = NULL;
-        status = wf_json_copy(r->result[i], &copy, err);
-        if (status == WF_OK) {
-            status = wf_json_push_take(list, copy, err);
-        }
-    }
-    if (status == WF_OK) {
-        status = wf_print_json(list, err);
-    }
-    wf_json_free(list);
-    return status;
-}
-
 static enum wf_status report(const struct local_run *r, struct wf_error *err)
 {
     if (wf_args_flag(r->args, "json")) {
-        return report_json(r, err);
+        return wf_print_results_json((const struct wf_json *const *)r->result,
+                                     r->result_count, err);
     }
     wf_print_results((const struct wf_json *const *)r->result, r->result_count,
                      WF_RESULTS_RAN);

@@ -3,29 +3,8 @@
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/farm_results.h"
-#include "cli/output.h"
 #include "cli/result_view.h"
 #include "cli/results_file.h"
-
-#include <stdio.h>
-
-static enum wf_status print_all_json(const struct wf_results *r, struct wf_error *err)
-{
-    struct wf_json *list = wf_json_array();
-    enum wf_status status = WF_OK;
-    for (size_t i = 0; i < r->count && status == WF_OK; i++) {
-        struct wf_json *copy = NULL;
-        status = wf_json_copy(r->result[i], &copy, err);
-        if (status == WF_OK) {
-            status = wf_json_push_take(list, copy, err);
-        }
-    }
-    if (status == WF_OK) {
-        status = wf_print_json(list, err);
-    }
-    wf_json_free(list);
-    return status;
-}
 
 static enum wf_status read_results(const struct wf_args *args,
                                    struct wf_results *ret,
@@ -65,7 +44,8 @@ static int run(const struct wf_args *args)
         wf_count_result(&counts, r.result[i]);
     }
     if (wf_args_flag(args, "json")) {
-        status = print_all_json(&r, &err);
+        status = wf_print_results_json((const struct wf_json *const *)r.result, r.count,
+                                       &err);
     } else {
         wf_print_results((const struct wf_json *const *)r.result, r.count,
                          choice(args));

@@ -250,3 +250,23 @@ void wf_print_results(const struct wf_json *const *result,
                unsupported);
     }
 }
+
+enum wf_status wf_print_results_json(const struct wf_json *const *result,
+                                     size_t count,
+                                     struct wf_error *err)
+{
+    struct wf_json *list = wf_json_array();
+    enum wf_status status = WF_OK;
+    for (size_t i = 0; i < count && status == WF_OK; i++) {
+        struct wf_json *copy = NULL;
+        status = wf_json_copy(result[i], &copy, err);
+        if (status == WF_OK) {
+            status = wf_json_push_take(list, copy, err);
+        }
+    }
+    if (status == WF_OK) {
+        status = wf_print_json(list, err);
+    }
+    wf_json_free(list);
+    return status;
+}

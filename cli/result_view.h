@@ -3,6 +3,7 @@
 #ifndef WF_CLI_RESULT_VIEW_H
 #define WF_CLI_RESULT_VIEW_H
 
+#include "core/error.h"
 #include "core/json.h"
 #include "core/verdict.h"
 
@@ -32,6 +33,11 @@ enum wf_result_choice {
 void wf_print_results(const struct wf_json *const *result,
                       size_t count,
                       enum wf_result_choice choice);
+
+/* All of them as one JSON array, for machines. */
+enum wf_status wf_print_results_json(const struct wf_json *const *result,
+                                     size_t count,
+                                     struct wf_error *err);
 
 /* "51.2 us"; "-" when not finite. */
 void wf_format_time_ns(double ns, char *ret, size_t n);
