@@ -93,6 +93,23 @@ const char *wf_args_list_at(const struct wf_args *args, const char *name, size_t
     {                                                                              \
         "json", WF_OPT_FLAG, NULL, NULL, NULL, "print JSON for machines on stdout" \
     }
+/* What the tasks of a run are, in `run` and in `submit`. */
+/* clang-format off */
+#define WF_OPTS_TASKS                                                                  \
+    { "kernels", WF_OPT_STRING, "GLOB", NULL, NULL, "kernels by name or pack/name" },  \
+    { "cases", WF_OPT_STRING, "GLOB", NULL, NULL, "cases by name" },                   \
+    { "pack", WF_OPT_LIST, "FOLDER", NULL, NULL,                                       \
+      "a pack to take kernels from (default: all built-in packs)" },                   \
+    { "repetitions", WF_OPT_INT, "N", "1", NULL, "tasks a case and kernel" },          \
+    { "seed-offset", WF_OPT_INT, "N", "0", NULL, "other inputs for the same cases" },  \
+    { "no-measure", WF_OPT_FLAG, NULL, NULL, NULL, "answers only" },                   \
+    { "cold", WF_OPT_FLAG, NULL, NULL, NULL,                                           \
+      "every timed launch meets its inputs outside the last-level cache" },            \
+    { "ci", WF_OPT_REAL, "PERCENT", "1", NULL,                                         \
+      "wanted half-width of the median's 95 % interval" },                             \
+    { "budget", WF_OPT_DURATION, "TIME", "2s", NULL,                                   \
+      "device time for samples, a task" }
+/* clang-format on */
 #define WF_OPTS_SERVER                                                                \
     {                                                                                 \
         "server",                                                                     \
