@@ -182,7 +182,7 @@ static void bash_completion(void)
 {
     printf(
         "_wavefarm() {\n"
-        "    local line=\"${COMP_WORDS[*]:1:COMP_CWORD-1}\" cur=\"${COMP_WORDS[COMP_CWORD]}\"\n"
+        "    local line=\"${COMP_WORDS[*]:1:$((COMP_CWORD - 1))}\" cur=\"${COMP_WORDS[COMP_CWORD]}\"\n"
         "    local words=\n"
         "    case \"$line \" in\n");
     for (size_t i = wf_command_count(); i > 0; i--) {
@@ -203,13 +203,22 @@ static void bash_completion(void)
            "complete -o filenames -F _wavefarm wavefarm\n");
 }
 
+/* Inside single quotes. */
+static void fish_text(const char *s)
+{
+    for (; *s != '\0'; s++) {
+        printf("%s%c", *s == '\'' || *s == '\\' ? "\\" : "", *s);
+    }
+}
+
 static void fish_completion(void)
 {
     for (size_t i = 0; i < wf_command_count(); i++) {
         const struct wf_command *c = wf_command_at(i);
         if (strchr(c->name, ' ') == NULL) {
-            printf("complete -c wavefarm -n __fish_use_subcommand -a %s -d '%s'\n",
-                   c->name, c->summary);
+            printf("complete -c wavefarm -n __fish_use_subcommand -a %s -d '", c->name);
+            fish_text(c->summary);
+            printf("'\n");
         }
         for (size_t k = 0; k < c->opt_count; k++) {
             printf("complete -c wavefarm -n '__fish_seen_subcommand_from %s' -l %s\n",
@@ -224,8 +233,11 @@ static int run_completion(const struct wf_args *args)
     if (strcmp(shell, "bash") == 0) {
         bash_completion();
     } else if (strcmp(shell, "zsh") == 0) {
-        printf("autoload -U +X bashcompinit && bashcompinit\n");
+        printf("#compdef wavefarm\nautoload -U +X bashcompinit && bashcompinit\n");
         bash_completion();
+        /* Loaded from a site-functions folder, this very call is to complete. */
+        printf("[ \"${funcstack[1]}\" != _wavefarm ] || "
+               "_bash_complete -o filenames -F _wavefarm\n");
     } else if (strcmp(shell, "fish") == 0) {
         fish_completion();
     } else {

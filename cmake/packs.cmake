@@ -124,6 +124,9 @@ function(wf_device_pack)
     COMMENT "Compiling kernels for ${P_ARCH} into ${P_FOLDER}/${P_NAME}"
     VERBATIM)
   add_custom_target(pack-${P_NAME} ALL DEPENDS ${out}/pack.json)
+  if(P_FOLDER STREQUAL "packs")
+    set_property(GLOBAL APPEND PROPERTY WF_PACKS ${out})
+  endif()
 endfunction()
 
 function(wf_library_pack)
@@ -161,4 +164,5 @@ function(wf_library_pack)
     COMMENT "Making packs/${P_NAME}"
     VERBATIM)
   add_custom_target(pack-${P_NAME} ALL DEPENDS ${out}/pack.json)
+  set_property(GLOBAL APPEND PROPERTY WF_PACKS ${out})
 endfunction()

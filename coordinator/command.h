@@ -7,14 +7,22 @@
 #include "coordinator/config.h"
 #include "core/error.h"
 
+#include <stdbool.h>
+#include <stdio.h>
+
 #define WF_EXIT_USAGE 2
 #define WF_EXIT_INFRA 3
 
-int wf_command_serve(int argc, char **argv);
-int wf_command_migrate(int argc, char **argv);
-int wf_command_token(int argc, char **argv);
-int wf_command_db(int argc, char **argv);
-int wf_command_config(int argc, char **argv);
+#define COMMAND(name, settings, summary, usage, details) \
+    int wf_command_##name(int argc, char **argv);
+#include "coordinator/commands.def"
+#undef COMMAND
+
+/* One command's help on stdout; false: there is no such command. */
+bool wf_command_help(const char *name);
+void wf_command_overview(FILE *out);
+/* One command's usage on stderr; returns WF_EXIT_USAGE. */
+int wf_command_usage(const char *name);
 
 /* Prints "wavefarm-coordinator: text" and returns `code`. */
 int wf_command_fail(const struct wf_error *err, int code);

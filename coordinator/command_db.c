@@ -10,15 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int usage(void)
-{
-    fputs("usage: wavefarm-coordinator db init|start|stop|status|url FOLDER"
-          " [--user NAME] [--pg-bin FOLDER]\n"
-          "start makes the cluster if there is none and prints its connection string\n",
-          stderr);
-    return WF_EXIT_USAGE;
-}
-
 static bool parse(int argc, char **argv, struct wf_cluster_options *ret)
 {
     for (int i = 1; i < argc; i++) {
@@ -53,7 +44,7 @@ int wf_command_db(int argc, char **argv)
     struct wf_error err = { 0 };
     char *url = NULL;
     if (argc < 1 || !parse(argc, argv, &o)) {
-        return usage();
+        return wf_command_usage("db");
     }
     /* Before anything changes the working folder. */
     enum wf_status status = wf_cluster_url(&o, &url, &err);
@@ -74,7 +65,7 @@ int wf_command_db(int argc, char **argv)
     } else if (strcmp(argv[0], "status") == 0) {
         code = show_status(&o, &err);
     } else {
-        code = usage();
+        code = wf_command_usage("db");
     }
     if (status != WF_OK) {
         code = wf_command_fail(&err, WF_EXIT_INFRA);

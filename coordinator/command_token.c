@@ -18,18 +18,6 @@ struct args {
     bool json;
 };
 
-static int usage(void)
-{
-    fputs(
-        "usage: wavefarm-coordinator token create --role reader|submitter|admin|runner"
-        " --name NAME [--db URL]\n"
-        "       wavefarm-coordinator token list [--json] [--db URL]\n"
-        "       wavefarm-coordinator token revoke ID [--db URL]\n"
-        "create prints the token once; only its hash is kept\n",
-        stderr);
-    return WF_EXIT_USAGE;
-}
-
 static int other(void *ctx, int argc, char **argv, int at)
 {
     struct args *a = ctx;
@@ -152,13 +140,13 @@ int wf_command_token(int argc, char **argv)
     struct wf_db *db = NULL;
     struct wf_error err = { 0 };
     if (argc < 1) {
-        return usage();
+        return wf_command_usage("token");
     }
     a.verb = argv[0];
     bool known = strcmp(a.verb, "create") == 0 || strcmp(a.verb, "list") == 0 ||
                  strcmp(a.verb, "revoke") == 0;
     if (!known) {
-        return usage();
+        return wf_command_usage("token");
     }
     if (wf_command_config_load(argc - 1, argv + 1, other, &a, &config, &err) != WF_OK) {
         return wf_command_fail(&err, WF_EXIT_USAGE);

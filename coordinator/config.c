@@ -423,16 +423,3 @@ void wf_config_explain(const struct wf_config *config, FILE *out)
                 table[i].help);
     }
 }
-
-void wf_config_usage(FILE *out)
-{
-    for (size_t i = 0; i < WF_SETTING_COUNT; i++) {
-        char flag[64];
-        size_t n = 0;
-        for (const char *c = table[i].name; *c && n + 1 < sizeof flag; c++) {
-            flag[n++] = *c == '_' ? '-' : *c;
-        }
-        flag[n] = '\0';
-        fprintf(out, "  --%-20s %s [%s]\n", flag, table[i].help, table[i].def);
-    }
-}

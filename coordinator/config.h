@@ -45,8 +45,6 @@ const char *wf_config_text(const struct wf_config *config, enum wf_setting s);
 int64_t wf_config_number(const struct wf_config *config, enum wf_setting s);
 /* One line a setting: value, where it comes from, what it is. */
 void wf_config_explain(const struct wf_config *config, FILE *out);
-/* The flags, for --help. */
-void wf_config_usage(FILE *out);
 
 /* "127.0.0.1:8470", "[::1]:0"; numeric addresses only. */
 enum wf_status wf_config_address(const char *text,

@@ -10,27 +10,13 @@
 struct command {
     const char *name;
     int (*run)(int argc, char **argv);
-    const char *help;
 };
 
 static const struct command commands[] = {
-    { "serve", wf_command_serve, "serve the API" },
-    { "migrate", wf_command_migrate, "bring the database to this program's version" },
-    { "token", wf_command_token, "create, list and revoke access tokens" },
-    { "db", wf_command_db, "make, start and stop a private PostgreSQL cluster" },
-    { "config", wf_command_config,
-      "check: explain each setting and where it comes from" },
+#define COMMAND(name, settings, summary, usage, details) { #name, wf_command_##name },
+#include "coordinator/commands.def"
+#undef COMMAND
 };
-
-static void usage(FILE *out)
-{
-    fputs("usage: wavefarm-coordinator COMMAND ...\n\n", out);
-    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
-        fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].help);
-    }
-    fputs("\nSettings (flag, WAVEFARM_* variable, or line of --config FILE):\n", out);
-    wf_config_usage(out);
-}
 
 int wf_command_fail(const struct wf_error *err, int code)
 {
@@ -116,22 +102,50 @@ enum wf_status wf_command_config_load(int argc,
     return WF_OK;
 }
 
+static bool is_help(const char *arg)
+{
+    return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
+}
+
+static int unknown(const char *name)
+{
+    fprintf(stderr, "wavefarm-coordinator: unknown command '%s'\n", name);
+    wf_command_overview(stderr);
+    return WF_EXIT_USAGE;
+}
+
+/* "help [COMMAND]", "--help", "COMMAND ... --help". */
+static bool wants_help(int argc, char **argv, const char **ret_command)
+{
+    if (is_help(argv[1]) || strcmp(argv[1], "help") == 0) {
+        *ret_command = argc > 2 && !is_help(argv[2]) ? argv[2] : NULL;
+        return true;
+    }
+    *ret_command = argv[1];
+    for (int i = 2; i < argc; i++) {
+        if (is_help(argv[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int main(int argc, char **argv)
 {
+    const char *name = NULL;
     if (argc < 2) {
-        usage(stderr);
+        wf_command_overview(stderr);
         return WF_EXIT_USAGE;
     }
     if (strcmp(argv[1], "--version") == 0) {
         puts("wavefarm-coordinator " WF_VERSION);
         return 0;
     }
-    bool help = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0;
-    for (int i = 2; i < argc; i++) {
-        help = help || strcmp(argv[i], "--help") == 0;
-    }
-    if (help) {
-        usage(stdout);
+    if (wants_help(argc, argv, &name)) {
+        if (name) {
+            return wf_command_help(name) ? 0 : unknown(name);
+        }
+        wf_command_overview(stdout);
         return 0;
     }
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
@@ -139,7 +153,5 @@ int main(int argc, char **argv)
             return commands[i].run(argc - 2, argv + 2);
         }
     }
-    fprintf(stderr, "wavefarm-coordinator: unknown command '%s'\n", argv[1]);
-    usage(stderr);
-    return WF_EXIT_USAGE;
+    return unknown(argv[1]);
 }

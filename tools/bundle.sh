@@ -9,14 +9,9 @@ build=$1
 out=$2
 [ -x "$build/bin/wavefarm" ] || { echo "bundle: no $build/bin/wavefarm: build first" >&2; exit 2; }
 rm -rf "$out"
-mkdir -p "$out/bin" "$out/lib" "$out/lib/bundled" "$out/share"
-cp "$build/bin/wavefarm" "$build/bin/wavefarm-judge" "$build/bin/wavefarm-subject" "$out/bin/"
-cp "$build"/lib/libwavefarm_*.so "$out/lib/"
-mkdir "$out/packs"
-for pack in "$build"/packs/*/pack.json; do
-    cp -r "$(dirname "$pack")" "$out/packs/"
-done
-cp -r "$build/share/wavefarm" "$out/share/wavefarm"
+mkdir -p "$out/lib/bundled"
+cmake --install "$build" --prefix "$(cd "$out" && pwd)" --component node >/dev/null
+[ -x "$out/bin/wavefarm" ] || { echo "bundle: $build is from an older version: build it again" >&2; exit 2; }
 
 # glibc's own parts and the loader belong to the node.
 system='/(ld-linux[^/]*|libc|libm|libdl|librt|libpthread|libresolv|libnss_[^/]*)\.so'

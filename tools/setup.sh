@@ -38,6 +38,15 @@ else
     exit 3
 fi
 
+# The package names are those of one version; elsewhere apt-get may not know some.
+made_for="Debian 12"
+# shellcheck disable=SC1091  # the system's own description
+system=$(. /etc/os-release 2>/dev/null && echo "${ID:-} ${VERSION_ID:-}") || system=
+if [ "$system" != "debian 12" ]; then
+    echo "setup: warning: made for $made_for, this is '${system:-an unknown system}':" \
+        "some packages may have other names or versions (tools/packages.txt)" >&2
+fi
+
 echo "setup: installing $(echo "$need" | wc -l) Debian packages" >&2
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
