@@ -47,13 +47,14 @@ static int wait_and_show(struct wf_api *api,
         status = wf_farm_results_fetch(api, run, wf_args_string(args, "out") != NULL,
                                        &r, err);
     }
+    enum wf_status fetched = status;
     if (status == WF_OK) {
         status = save(args, &r, err);
     }
     for (size_t i = 0; i < r.count; i++) {
         wf_count_result(&counts, r.result[i]);
     }
-    if (status == WF_OK && !wf_args_flag(args, "json")) {
+    if (fetched == WF_OK && !wf_args_flag(args, "json")) { /* also when not saved */
         wf_print_results((const struct wf_json *const *)r.result, r.count,
                          WF_RESULTS_RAN);
         wf_print_counts(&counts, r.expected);

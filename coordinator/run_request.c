@@ -101,7 +101,9 @@ static enum wf_status keep_case(const struct wf_case *c,
     ret->flops = wf_case_flops(c);
     ret->bytes = wf_case_bytes(c);
     for (size_t i = 0; i < wf_case_tensor_count(c); i++) {
-        ret->memory_bytes += wf_case_tensor(c, i)->bytes;
+        uint64_t more = wf_case_tensor(c, i)->bytes;
+        uint64_t room = INT64_MAX - ret->memory_bytes; /* what the database can hold */
+        ret->memory_bytes += more < room ? more : room;
     }
     return WF_OK;
 }

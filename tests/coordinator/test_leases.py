@@ -215,10 +215,17 @@ def devices_must_match(f):
     f.finish(model, f.lease(model)[0])
     label = f.register(labels=["timing", "x"])
     f.finish(label, f.lease(label)[0])
+    body = f.run_body()
+    body["cases"] = [{"name": "huge", "case": {"op": "gemm", "M": 1 << 30, "N": 1 << 30, "K": 1 << 30,
+                                               "a_type": "f32", "beta": 1}}]  # 2^64 bytes in all
+    run = f.good("POST", "/v1/runs", body, "submitter")["run"]
+    large = f.register()
+    assert f.lease(large) == []
+    f.good("POST", f"/v1/runs/{run}/cancel", {}, "submitter")
     small = f.register(devices=[f.device(memory_bytes=100)])
     f.submit(cases=1)
     assert f.lease(small) == []
-    drain_queue(f, [s, amd, model, label, small])
+    drain_queue(f, [s, amd, model, label, large, small])
 
 
 def priority_goes_first(f):
