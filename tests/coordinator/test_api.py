@@ -333,6 +333,76 @@ def imported_results_become_a_run_once(f):
     assert "case_id" in p["detail"], p
 
 
+def provenance(pack, **more):
+    record = {"schema": "wavefarm.provenance/1", "pack": pack, "repository": "https://example.org/k.git",
+              "commit": "c" * 40, "parents": ["d" * 40], "dirty": False,
+              "built_at": "2026-01-02T03:04:05.678Z",
+              "kernels": {"gemm_x": {"compiler": "gcc", "compiler_version": "gcc 12", "flags": ["-O2"],
+                                     "source": "x.c", "source_sha256": "e" * 64}}}
+    record.update(more)
+    return record
+
+
+def packs_are_published_with_their_provenance(f):
+    entry = f.run_body(kernels=("gemm_x", "gemm_y"))["packs"][0]
+    entry["pack"]["description"] = "published"
+    pack = farm.sha256(farm.canonical(entry["pack"]))
+    problem(f.call("GET", "/v1/packs/" + pack, role="reader"), 404, "not-found")
+
+    def publish(record, status):
+        r = f.call("POST", "/v1/packs", dict(entry, provenance=record), "submitter")
+        assert r.status == status and r.headers["Location"] == "/v1/packs/" + pack, r
+        return r.json()
+
+    def stored():
+        return f.good("GET", "/v1/packs/" + pack, None, "reader")
+
+    assert publish(None, 201) == {"pack": pack, "provenance": 0}
+    assert publish(None, 200) == {"pack": pack, "provenance": 0}
+    got = stored()
+    assert (got["pack"], got["name"], got["description"]) == (pack, "test-pack", "published"), got
+    assert got["files"] == entry["pack"]["files"] and got["archives"] == [entry["archive"]], got
+    assert got["provenance"] == [], got
+    assert [(k["name"], k["op"], k["arch"]) for k in got["kernels"]] == [
+        ("gemm_x", "gemm", ["x86-64"]), ("gemm_y", "gemm", ["x86-64"])], got
+    first, dirty = provenance(pack), provenance(pack, dirty=True)
+    assert publish(first, 201)["provenance"] == 1
+    assert publish(provenance(pack, built_at="2027-01-01T00:00:00.000Z"), 200)["provenance"] == 1
+    assert publish(dirty, 201)["provenance"] == 2
+    assert [p["record"] for p in stored()["provenance"]] == [first, dirty]
+    entry["archive"] = f.put_blob(b"another archive of it")
+    assert publish(first, 201)["provenance"] == 2
+    assert len(stored()["archives"]) == 2
+
+
+def published_provenance_goes_with_runs_that_have_none(f):
+    body = f.run_body(cases=1, kernels=("gemm_published",))
+    pack = body["kernels"][0]["pack"]
+    record = provenance(pack)
+    f.good("POST", "/v1/packs", dict(body["packs"][0], provenance=record), "submitter")
+    own = json.loads(json.dumps(body))
+    own["request_id"] = str(uuid.uuid4())
+    own["packs"][0]["provenance"] = provenance(pack, commit="f" * 40)
+    for b, commit in ((body, "c" * 40), (own, "f" * 40)):
+        run = f.good("POST", "/v1/runs", b, "submitter")["run"]
+        assert f.sql(f"SELECT provenance ->> 'commit' FROM run_pack WHERE run_id = {run}") == commit
+        f.good("POST", f"/v1/runs/{run}/cancel", {}, "submitter")
+
+
+def no_published_pack_is_believed(f):
+    entry = f.run_body(kernels=("gemm_wrong",))["packs"][0]
+    pack = farm.sha256(farm.canonical(entry["pack"]))
+    wrong = [({"archive": "a" * 64}, "PUT /v1/blobs"), ({"archive": "x"}, "archive"),
+             ({"pack": {}}, "schema"), ({"pack": 5}, "pack"), ({"more": 1}, "more"),
+             ({"provenance": []}, "provenance"), ({"provenance": {}}, "provenance"),
+             ({"provenance": provenance("b" * 64)}, "of pack bbbb"),
+             ({"provenance": provenance(pack, commit="HEAD")}, "commit 'HEAD'")]
+    for change, text in wrong:
+        p = problem(f.call("POST", "/v1/packs", dict(entry, **change), "submitter"), 422)
+        assert text in p["detail"], (change, p)
+    problem(f.call("GET", "/v1/packs/" + pack, role="reader"), 404)
+
+
 def description_matches_the_routes(f):
     doc = f.good("GET", "/v1/openapi.json")
     assert doc["openapi"].startswith("3.1")
@@ -373,7 +443,9 @@ TESTS = [every_route_asks_for_its_role, revoked_token_is_refused, unknown_paths_
          no_registration_is_believed, no_result_is_believed, run_mistakes_are_named,
          sizes_are_limited, unauthorised_bodies_are_not_read, rubbish_instead_of_http,
          blobs_are_what_their_name_says, other_token_does_not_own_the_session,
-         imported_results_become_a_run_once, description_matches_the_routes,
+         imported_results_become_a_run_once, packs_are_published_with_their_provenance,
+         published_provenance_goes_with_runs_that_have_none, no_published_pack_is_believed,
+         description_matches_the_routes,
          answers_go_on_while_clients_stall]
 
 
