@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "core/log.h"
+#include "core/version.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -122,7 +123,7 @@ static int run_command(int argc, char **argv)
         return WF_EXIT_USAGE;
     }
     if (strcmp(argv[1], "--version") == 0) {
-        printf("wavefarm %s\n", WF_VERSION);
+        printf("wavefarm %s\n", wf_version);
         return WF_EXIT_GOOD;
     }
     const struct wf_command *c = wf_command_find(argc - 1, argv + 1, &words);

@@ -4,6 +4,7 @@
 #include "core/clock.h"
 #include "core/file.h"
 #include "core/verdict.h"
+#include "core/version.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -68,7 +69,7 @@ static enum wf_status write_header(struct wf_results_writer *w,
         status = wf_json_set_string(h, "created", now, err);
     }
     if (status == WF_OK) {
-        status = wf_json_set_string(h, "wavefarm", WF_VERSION, err);
+        status = wf_json_set_string(h, "wavefarm", wf_version, err);
     }
     if (status == WF_OK) {
         status = wf_json_set_u64(h, "expected", expected, err);

@@ -2,14 +2,11 @@
 #include "runner/result.h"
 
 #include "core/file.h"
+#include "core/version.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
-
-#ifndef WF_VERSION
-#define WF_VERSION "unknown"
-#endif
 
 /* Value of `key` in a file of lines "key<separator>value", quotes taken off. */
 static void file_value(const char *path,
@@ -57,7 +54,7 @@ enum wf_status result_environment_to_json(const struct wf_device *device,
     st = st == WF_OK ? wf_json_set_string(obj, "kernel", name.release, err) : st;
     st = st == WF_OK ? wf_json_set_string(obj, "cpu", cpu, err) : st;
     st = st == WF_OK ? wf_json_set_string(obj, "driver", device->driver, err) : st;
-    st = st == WF_OK ? wf_json_set_string(obj, "wavefarm", WF_VERSION, err) : st;
+    st = st == WF_OK ? wf_json_set_string(obj, "wavefarm", wf_version, err) : st;
     if (st != WF_OK) {
         wf_json_free(obj);
         return st;

@@ -8,6 +8,7 @@ PATH=$bin:$PATH
 expect 2 "usage: wavefarm COMMAND" wavefarm
 expect 0 "usage: wavefarm COMMAND" wavefarm help
 expect 0 "wavefarm 0." wavefarm --version
+[[ $OUTPUT =~ ^wavefarm\ [0-9.]+\ \(([0-9a-f]{12}|unknown)\)$ ]] || fail "no commit: $OUTPUT"
 expect 2 "unknown command 'frobnicate'" wavefarm frobnicate
 expect 2 "no command 'frobnicate'" wavefarm help frobnicate
 expect 0 "usage: wavefarm run [options] SUITE" wavefarm run --help

@@ -4,6 +4,7 @@
 
 #include "core/buf.h"
 #include "core/file.h"
+#include "core/version.h"
 #include "packs/pack.h"
 
 #include <criterion/criterion.h>
@@ -172,6 +173,10 @@ Test(answers, the_result_says_what_ran_and_what_was_checked)
     cr_expect_eq(strlen(task_text(result, "task.case_id")), 64u);
     cr_expect_eq(strlen(task_text(result, "code.sha256")), 64u);
     cr_expect_str_eq(task_text(result, "code.kind"), "library");
+    cr_expect_str_eq(task_text(result, "environment.wavefarm"), wf_version);
+    cr_expect_eq(strspn(wf_version, "0123456789."), strlen(WF_VERSION));
+    cr_expect(strstr(wf_version, " (") && wf_version[strlen(wf_version) - 1] == ')',
+              "%s", wf_version);
     cr_expect_eq(task_number(result, "task.repetition"), 3);
     cr_expect_eq(task_number(result, "attempt"), 2);
     cr_expect_eq(task_number(result, "seeds.run_offset"), 7);
