@@ -59,6 +59,28 @@ interrupt_when "3 runners"
 interrupt_when "attention-quickstart"
 interrupt_when "attention-quickstart" 2
 
+# On a terminal it stays after the runs; Ctrl-C typed there ends it. `script` gives the
+# terminal and the exit status; its keyboard is a pipe that stays open.
+terminal() {
+    : >"$WORK/out"
+    mkfifo "$WORK/keys"
+    exec {keys}<>"$WORK/keys"
+    env --default-signal=INT,TERM,HUP "$mark" script -qefc \
+        "'$TESTS_ROOT/quickstart' --bin '$bin' --dir '$folder'" /dev/null \
+        <"$WORK/keys" >"$WORK/out" 2>&1 &
+    pid=$!
+}
+terminal
+until_true 300 says "Ctrl-C ends the farm."
+kill -0 "$pid" 2>/dev/null || fail "does not stay: $(cat "$WORK/out")"
+grep -q "#token=" "$WORK/out" || fail "the page's address is not said"
+printf '\003' >&"$keys"
+code=0
+wait "$pid" || code=$?
+exec {keys}>&-
+[ "$code" = 130 ] || fail "exit status $code after Ctrl-C on a terminal: $(cat "$WORK/out")"
+until_true 5 nothing_left
+
 # Killed outright: nobody can clean up but the guard.
 start
 until_true 60 says "attention-quickstart"
