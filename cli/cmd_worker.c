@@ -1,12 +1,18 @@
-/* worker: the runner's agent. */
+/* worker: the runner's agent.
+ *
+ * With --json each event is one line on stdout, written out at once: a pipe may be read
+ * while the worker runs. The agent's threads share the counts and stdout under `mutex`.
+ */
 #include "cli/api.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "core/buf.h"
 #include "core/file.h"
+#include "core/json.h"
 #include "core/log.h"
 #include "runner/agent.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +40,107 @@ static void catch_signals(void)
     sigaction(SIGINT, &a, NULL);
     sigaction(SIGTERM, &a, NULL);
 }
+
+/* --- events --- */
+
+struct watch {
+    pthread_mutex_t mutex;
+    const char *name; /* of the runner */
+    size_t leases, results, stale, refused;
+};
+
+static enum wf_status event_json(const struct watch *w,
+                                 const struct wf_agent_event *e,
+                                 struct wf_json *o,
+                                 struct wf_error *err)
+{
+    enum wf_status s = WF_OK;
+    switch (e->kind) {
+    case WF_AGENT_REGISTERED:
+        s = wf_json_set_string(o, "event", "registered", err);
+        s = s == WF_OK ? wf_json_set_string(o, "name", w->name, err) : s;
+        return s == WF_OK ? wf_json_set_string(o, "session", e->session, err) : s;
+    case WF_AGENT_LEASE:
+        s = wf_json_set_string(o, "event", "lease", err);
+        s = s == WF_OK ? wf_json_set_string(o, "shard", e->shard, err) : s;
+        s = s == WF_OK ? wf_json_set_string(o, "device", e->device, err) : s;
+        return s == WF_OK ? wf_json_set_u64(o, "tasks", e->tasks, err) : s;
+    case WF_AGENT_RESULT:
+        s = wf_json_set_string(o, "event", "result", err);
+        s = s == WF_OK ? wf_json_set_string(o, "shard", e->shard, err) : s;
+        s = s == WF_OK ? wf_json_set_string(o, "task", e->task, err) : s;
+        return s == WF_OK ? wf_json_set_string(o, "verdict", e->verdict, err) : s;
+    }
+    return s;
+}
+
+static enum wf_status end_json(const struct watch *w,
+                               const char *why,
+                               struct wf_json *o,
+                               struct wf_error *err)
+{
+    enum wf_status s = wf_json_set_string(o, "event", "end", err);
+    s = s == WF_OK ? wf_json_set_u64(o, "leases", w->leases, err) : s;
+    s = s == WF_OK ? wf_json_set_u64(o, "results", w->results, err) : s;
+    s = s == WF_OK ? wf_json_set_u64(o, "stale", w->stale, err) : s;
+    s = s == WF_OK ? wf_json_set_u64(o, "refused", w->refused, err) : s;
+    return s == WF_OK ? wf_json_set_string(o, "error", why, err) : s;
+}
+
+/* Takes `o`. A reader that has gone away is no reason to stop working. */
+static void print_line(struct wf_json *o, enum wf_status status, struct wf_error *err)
+{
+    struct wf_buf line = WF_BUF_INIT;
+    status = status == WF_OK ? wf_json_write(o, &line, err) : status;
+    if (status == WF_OK) {
+        printf("%s\n", wf_buf_cstr(&line));
+        (void)fflush(stdout);
+    } else {
+        wf_log(WF_LOG_WARN, "event not printed: %s", err->text);
+    }
+    wf_buf_free(&line);
+    wf_json_free(o);
+}
+
+static void on_event(void *ctx, const struct wf_agent_event *e)
+{
+    struct watch *w = ctx;
+    struct wf_error err = { 0 };
+    struct wf_json *o = wf_json_object();
+    enum wf_status status = event_json(w, e, o, &err);
+    pthread_mutex_lock(&w->mutex);
+    w->leases += e->kind == WF_AGENT_LEASE;
+    if (e->kind == WF_AGENT_RESULT) {
+        w->stale += strcmp(e->verdict, "stale") == 0;
+        w->refused += strcmp(e->verdict, "refused") == 0;
+        w->results +=
+            strcmp(e->verdict, "accepted") == 0 || strcmp(e->verdict, "duplicate") == 0;
+    }
+    print_line(o, status, &err);
+    pthread_mutex_unlock(&w->mutex);
+}
+
+static enum wf_status run_agent(const struct wf_args *args,
+                                struct wf_agent_options *o,
+                                struct wf_error *err)
+{
+    struct watch w = { .name = o->name };
+    if (!wf_args_flag(args, "json")) {
+        return wf_agent_run(o, &drain, &stop, err);
+    }
+    pthread_mutex_init(&w.mutex, NULL);
+    o->event = on_event;
+    o->event_ctx = &w;
+    enum wf_status status = wf_agent_run(o, &drain, &stop, err);
+    struct wf_error none = { 0 };
+    struct wf_json *end = wf_json_object();
+    print_line(end, end_json(&w, status == WF_OK ? NULL : err->text, end, &none),
+               &none);
+    pthread_mutex_destroy(&w.mutex);
+    return status;
+}
+
+/* --- options --- */
 
 /* The devices named by --device, or all that are found. */
 static enum wf_status choose_devices(const struct wf_args *args,
@@ -114,7 +221,7 @@ static enum wf_status work(const struct wf_args *args,
     }
     if (status == WF_OK) {
         o->server.cancel = NULL;
-        status = wf_agent_run(o, &drain, &stop, err);
+        status = run_agent(args, o, err);
     }
     wf_buf_free(&token);
     return status;
@@ -167,6 +274,8 @@ static const struct wf_opt opts[] = {
       "end after so long without work" },
     { "drain-timeout", WF_OPT_DURATION, "TIME", "120s", NULL,
       "after SIGTERM the running task may take so long" },
+    { "json", WF_OPT_FLAG, NULL, NULL, NULL,
+      "one JSON object a line on stdout for each event" },
     WF_OPTS_SERVER,
 };
 
@@ -177,7 +286,10 @@ const struct wf_command wf_command_worker = {
     .details =
         "SIGTERM drains: the running task is finished, all results are handed over, "
         "the rest is\ngiven back. A second SIGTERM stops at once. Results survive "
-        "in the spool.",
+        "in the spool.\n\n"
+        "--json prints {\"event\": ...} lines: registered (name, session), lease "
+        "(shard, device, tasks),\nresult (shard, task, verdict: accepted, duplicate, "
+        "stale or refused), end (leases, results,\nstale, refused, error or null).",
     .opt = opts,
     .opt_count = sizeof(opts) / sizeof(opts[0]),
     .run = run,

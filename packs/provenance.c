@@ -98,13 +98,12 @@ static enum wf_status add_kernels(struct wf_json *o,
     return wf_json_set_take(o, "kernels", kernels, err);
 }
 
-enum wf_status wf_provenance_write(const char *path,
-                                   const char *pack_id,
-                                   const struct wf_provenance *p,
-                                   struct wf_error *err)
+enum wf_status wf_provenance_make(const char *pack_id,
+                                  const struct wf_provenance *p,
+                                  struct wf_json **ret,
+                                  struct wf_error *err)
 {
     char now[40];
-    struct wf_buf out = WF_BUF_INIT;
     struct wf_json *o = wf_json_object();
     wf_format_utc(wf_realtime_ns(), now, sizeof now);
     enum wf_status st = wf_json_set_string(o, "schema", SCHEMA, err);
@@ -112,8 +111,24 @@ enum wf_status wf_provenance_write(const char *path,
     st = st != WF_OK ? st : wf_json_set_string(o, "built_at", now, err);
     st = st != WF_OK ? st : add_git(o, p->git, err);
     st = st != WF_OK ? st : add_kernels(o, p, err);
-    st = st != WF_OK ? st : wf_json_write_pretty(o, &out, err);
     st = st != WF_OK ? st : wf_provenance_check(o, pack_id, err);
+    if (st != WF_OK) {
+        wf_json_free(o);
+        return st;
+    }
+    *ret = o;
+    return WF_OK;
+}
+
+enum wf_status wf_provenance_write(const char *path,
+                                   const char *pack_id,
+                                   const struct wf_provenance *p,
+                                   struct wf_error *err)
+{
+    struct wf_buf out = WF_BUF_INIT;
+    struct wf_json *o = NULL;
+    enum wf_status st = wf_provenance_make(pack_id, p, &o, err);
+    st = st != WF_OK ? st : wf_json_write_pretty(o, &out, err);
     st = st != WF_OK ? st : wf_file_write_atomic(path, out.data, out.len, err);
     wf_buf_free(&out);
     wf_json_free(o);

@@ -43,6 +43,11 @@ struct wf_provenance {
     size_t kernel_count;
 };
 
+/* The record with the present time. */
+enum wf_status wf_provenance_make(const char *pack_id,
+                                  const struct wf_provenance *p,
+                                  struct wf_json **ret,
+                                  struct wf_error *err);
 /* Writes the record with the present time; atomic. */
 enum wf_status wf_provenance_write(const char *path,
                                    const char *pack_id,

@@ -38,6 +38,13 @@ void wf_agent_fail(struct wf_agent *a, const struct wf_error *why)
     pthread_mutex_unlock(&a->mutex);
 }
 
+void wf_agent_tell(const struct wf_agent *a, const struct wf_agent_event *e)
+{
+    if (a->options->event != NULL) {
+        a->options->event(a->options->event_ctx, e);
+    }
+}
+
 struct wf_http_options wf_agent_http(const struct wf_agent *a,
                                      const volatile int *cancel)
 {

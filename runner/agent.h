@@ -16,6 +16,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What happened, for whoever watches. Texts are borrowed for the call; those that an
+ * event does not have are NULL. */
+enum wf_agent_event_kind {
+    WF_AGENT_REGISTERED, /* session */
+    WF_AGENT_LEASE,      /* shard, device, tasks */
+    WF_AGENT_RESULT      /* shard, task, verdict: the coordinator has decided */
+};
+
+struct wf_agent_event {
+    enum wf_agent_event_kind kind;
+    const char *session, *shard, *device, *task;
+    const char *verdict; /* "accepted", "duplicate", "stale" or "refused" */
+    size_t tasks;
+};
+
 struct wf_agent_options {
     struct wf_http_options server; /* base_url, token, TLS; time-outs are the agent's */
     const char *name;              /* of this runner, [A-Za-z0-9._-] */
@@ -28,6 +43,9 @@ struct wf_agent_options {
     int threads;              /* for references, 0: all processors */
     int64_t idle_exit_ms;     /* end when there was no work for so long; 0: never */
     int64_t drain_timeout_ms; /* 0: 120 s; then the running task is killed */
+    /* NULL: nobody watches. Called by any of the agent's threads, several at a time. */
+    void (*event)(void *ctx, const struct wf_agent_event *e);
+    void *event_ctx;
 };
 
 /* Runs until `*drain` becomes non-zero (SIGTERM) and everything is handed over, or

@@ -100,6 +100,11 @@ static void run_shard(struct wf_agent_device *d,
     d->cancel_task = d->agent->stopping ? 1 : 0;
     d->idle_since_ns = 0;
     pthread_mutex_unlock(&d->agent->mutex);
+    wf_agent_tell(d->agent, &(struct wf_agent_event){
+                                .kind = WF_AGENT_LEASE,
+                                .shard = id,
+                                .device = d->device->id,
+                                .tasks = wf_json_count(wf_json_find(shard, "tasks")) });
     run_tasks(d, client, shard, &done);
     if (done.reason[0] != '\0') {
         give_back(d, shard, &done);

@@ -45,6 +45,8 @@ struct wf_agent {
 void wf_agent_wait(struct wf_agent *a, int64_t ms);
 /* Ends the agent with this error; the first one stays. */
 void wf_agent_fail(struct wf_agent *a, const struct wf_error *why);
+/* Tells whoever watches; mutex not held. */
+void wf_agent_tell(const struct wf_agent *a, const struct wf_agent_event *e);
 struct wf_http_options wf_agent_http(const struct wf_agent *a,
                                      const volatile int *cancel);
 

@@ -65,6 +65,8 @@ static enum wf_status register_once(struct wf_agent *a,
     pthread_mutex_unlock(&a->mutex);
     wf_log(WF_LOG_INFO, "registered session=%s ttl_ms=%lld", session.id,
            (long long)session.ttl_ms);
+    wf_agent_tell(a, &(struct wf_agent_event){ .kind = WF_AGENT_REGISTERED,
+                                               .session = session.id });
     return WF_OK;
 }
 

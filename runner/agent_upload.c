@@ -102,7 +102,12 @@ static void settle(struct wf_agent *a, const char *name, const struct wf_json *v
         wf_log(WF_LOG_ERROR, "task %s: result refused (%s), kept under rejected/", task,
                detail);
         status = wf_spool_reject(a->spool, name, detail, &err);
+        state = "refused";
     }
+    wf_agent_tell(a, &(struct wf_agent_event){ .kind = WF_AGENT_RESULT,
+                                               .shard = shard,
+                                               .task = task,
+                                               .verdict = state });
     if (status != WF_OK) {
         wf_log(WF_LOG_ERROR, "%s", err.text);
     }
