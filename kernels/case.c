@@ -324,6 +324,11 @@ void wf_reference_destroy(const struct wf_case *c, struct wf_reference *ref)
     }
 }
 
+uint64_t wf_reference_bytes(const struct wf_case *c, const struct wf_reference *ref)
+{
+    return ref != NULL ? c->op->reference->bytes(ref) : 0;
+}
+
 enum wf_status wf_reference_check(const struct wf_case *c,
                                   struct wf_reference *ref,
                                   const struct wf_output_source *outputs,

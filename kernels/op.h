@@ -116,6 +116,8 @@ struct wf_reference_ops {
                             const struct wf_output_source *outputs,
                             struct wf_check_report *ret,
                             struct wf_error *err);
+    /* What it holds during a check: inputs, expected values, panels. */
+    uint64_t (*bytes)(const struct wf_reference *ref);
 };
 
 /* Registry: rows of ops.def, in their order. */
@@ -133,6 +135,7 @@ enum wf_status wf_reference_create(const struct wf_case *c,
                                    struct wf_reference **ret,
                                    struct wf_error *err);
 void wf_reference_destroy(const struct wf_case *c, struct wf_reference *ref);
+uint64_t wf_reference_bytes(const struct wf_case *c, const struct wf_reference *ref);
 enum wf_status wf_reference_check(const struct wf_case *c,
                                   struct wf_reference *ref,
                                   const struct wf_output_source *outputs,

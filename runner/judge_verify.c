@@ -302,6 +302,10 @@ enum wf_status judge_make_reference(struct judge *j,
     wf_reference_destroy(j->c, j->reference);
     j->reference = NULL;
     enum wf_status st = wf_reference_create(j->c, &options, &j->reference, err);
+    const uint64_t bytes = wf_reference_bytes(j->c, j->reference);
+    if (bytes > j->result->reference_bytes) {
+        j->result->reference_bytes = bytes;
+    }
     j->result->phases.reference += wf_monotonic_ns() - start_ns;
     return st;
 }

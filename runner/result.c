@@ -334,6 +334,7 @@ static enum wf_status set_numbers(const struct result *r,
     STEP(wf_json_set_u64(memory, "judge_peak_bytes", r->judge_peak_bytes, err));
     STEP(wf_json_set_u64(memory, "subject_peak_bytes", r->subject_peak_bytes, err));
     STEP(wf_json_set_u64(memory, "case_bytes", r->case_bytes, err));
+    STEP(wf_json_set_u64(memory, "reference_bytes", r->reference_bytes, err));
     return st;
 }
 

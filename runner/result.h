@@ -53,7 +53,8 @@ struct result {
     double peak_flops, peak_bytes_per_s, roofline_ns;
     struct result_phases phases;
     uint64_t judge_peak_bytes, subject_peak_bytes, case_bytes;
-    struct wf_json *details; /* an object */
+    uint64_t reference_bytes; /* part of judge_peak_bytes; 0: no reference was made */
+    struct wf_json *details;  /* an object */
 };
 
 enum wf_status result_init(struct result *r,

@@ -491,4 +491,28 @@ static enum wf_status check(struct wf_reference *ref,
                                      err);
 }
 
-const struct wf_reference_ops attention_reference_ops = { create, destroy, check };
+/* Expected values and the plan; the workers' blocks of keys and lines. The last are
+ * gone when a check reads its panel of the output, which is smaller. */
+static uint64_t held_bytes(const struct wf_reference *arg)
+{
+    const struct attention_reference *ref = (const struct attention_reference *)arg;
+    const struct attention *a = ref->a;
+    const struct attention_plan *plan = &ref->plan;
+    const uint64_t d = (uint64_t)a->head_dim;
+    const uint64_t dv = (uint64_t)a->head_dim_v;
+    const uint64_t results = (uint64_t)plan->slot_count * (uint64_t)a->group;
+    const uint64_t result_bytes = sizeof(*ref->o) + sizeof(*ref->o_tolerance);
+    const uint64_t lse_bytes = sizeof(*ref->lse) + sizeof(*ref->lse_tolerance);
+    const uint64_t lines = (uint64_t)most_lines(ref);
+    const uint64_t worker =
+        (2 * KEYS * (d + dv) + lines * (d + 1 + 2 * KEYS + 2 * dv)) * sizeof(double) +
+        lines * (sizeof(struct attention_sums) + sizeof(struct attention_span));
+
+    return results * (dv * result_bytes + lse_bytes) +
+           plan->unit_count * sizeof(*plan->unit) +
+           (uint64_t)a->total_q * (uint64_t)a->kv_heads * sizeof(*plan->slot_of) +
+           (uint64_t)ref->threads * worker;
+}
+
+const struct wf_reference_ops attention_reference_ops = { create, destroy, check,
+                                                          held_bytes };

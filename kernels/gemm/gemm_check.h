@@ -87,19 +87,25 @@ struct gemm_work {
     double *product;  /* [rows][cols] of op(A) op(B) */
     double *got, *c;  /* one row */
     double *ref;      /* one row */
-    unsigned char *d; /* [rows][cols] as stored */
+    unsigned char *d; /* [rows][d_cols] as stored, from column d_col on */
+    int64_t d_col, d_cols;
 };
 
-/* Largest panels; memory is bounded whatever the problem. */
-#define GEMM_PANEL_ROWS 512
-#define GEMM_PANEL_COLS 8192
-#define GEMM_PANEL_K    512
+/* Largest panels; memory is bounded whatever the problem. The output is read in whole
+ * rows where that is possible (a read is a round trip to the subject), products in
+ * double are made of fewer columns. */
+#define GEMM_PANEL_ROWS   512
+#define GEMM_PANEL_COLS   8192
+#define GEMM_PRODUCT_COLS 2048
+#define GEMM_PANEL_K      512
 
 /* gemm_work.c */
 enum wf_status gemm_work_init(struct gemm_work *w,
                               const struct gemm *g,
                               struct wf_error *err);
 void gemm_work_fini(struct gemm_work *w);
+/* What gemm_work_init takes, for any problem of this shape. */
+uint64_t gemm_work_bytes(const struct gemm *g);
 /* Columns [col, col + cols) of the rows of D, as stored, into w->d. */
 enum wf_status gemm_read_d(struct gemm_work *w,
                            const struct wf_reference *ref,
@@ -182,6 +188,7 @@ enum wf_status gemm_check_full(const struct wf_reference *ref,
                                struct wf_error *err);
 
 /* gemm_freivalds.c */
+uint64_t gemm_sampled_bytes(const struct gemm *g); /* of the product check alone */
 enum wf_status gemm_check_sampled(const struct wf_reference *ref,
                                   const struct wf_output_source *outputs,
                                   struct wf_check_report *ret,

@@ -59,14 +59,28 @@ static double sign_of(uint64_t word)
     return (word & 1) != 0 ? -1.0 : 1.0;
 }
 
-static enum wf_status allocate(struct product_check *p, struct wf_error *err)
+/* Blocks in a full panel of columns. */
+static int64_t panel_blocks(const struct gemm *g)
 {
-    const struct gemm *g = &p->ref->g;
     const int64_t all = (g->n + BLOCK_COLS - 1) / BLOCK_COLS;
     const int64_t fit = PANEL_BYTES / (int64_t)sizeof(double) / (g->k > 0 ? g->k : 1);
     const int64_t most = GEMM_PANEL_COLS / BLOCK_COLS;
-    p->blocks = fit < 1 ? 1 : fit < most ? fit : most;
-    p->blocks = p->blocks < all ? p->blocks : all;
+    const int64_t blocks = fit < 1 ? 1 : fit < most ? fit : most;
+    return blocks < all ? blocks : all;
+}
+
+uint64_t gemm_sampled_bytes(const struct gemm *g)
+{
+    const uint64_t blocks = (uint64_t)panel_blocks(g);
+    return ((uint64_t)g->n + blocks * ((uint64_t)g->k + GEMM_PANEL_ROWS)) *
+               sizeof(double) +
+           (uint64_t)g->batch * (uint64_t)g->m;
+}
+
+static enum wf_status allocate(struct product_check *p, struct wf_error *err)
+{
+    const struct gemm *g = &p->ref->g;
+    p->blocks = panel_blocks(g);
     p->x = wf_calloc((size_t)g->n, sizeof *p->x);
     p->bx = wf_calloc((size_t)p->blocks, (size_t)g->k * sizeof *p->bx);
     p->abx = wf_calloc((size_t)p->blocks * GEMM_PANEL_ROWS, sizeof *p->abx);

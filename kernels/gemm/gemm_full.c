@@ -40,7 +40,8 @@ static void compare_panel(struct gemm_work *w,
     const double *a_norm = gemm_a_norms(ref, rows->batch);
     for (int64_t i = 0; i < rows->count; i++) {
         const int64_t row = gemm_row_at(rows, i);
-        const unsigned char *raw = w->d + (size_t)(i * cols) * d_bytes;
+        const unsigned char *raw =
+            w->d + (size_t)(i * w->d_cols + col - w->d_col) * d_bytes;
         if (gemm_reads_c(g)) {
             const char *c = gemm_c_row(ref, rows->batch, row);
             wf_to_f64(c_type, c + (size_t)col * wf_dtype_bytes(c_type), w->c,
@@ -77,10 +78,14 @@ enum wf_status gemm_check_rows(struct gemm_work *w,
         if (st != WF_OK) {
             return st;
         }
-        if (gemm_reads_product(g)) {
-            gemm_panel_product(w, ref, rows, col, cols);
+        for (int64_t at = 0; at < cols; at += GEMM_PRODUCT_COLS) {
+            const int64_t n =
+                cols - at < GEMM_PRODUCT_COLS ? cols - at : GEMM_PRODUCT_COLS;
+            if (gemm_reads_product(g)) {
+                gemm_panel_product(w, ref, rows, col + at, n);
+            }
+            compare_panel(w, ref, rows, col + at, n, tally);
         }
-        compare_panel(w, ref, rows, col, cols, tally);
     }
     return WF_OK;
 }

@@ -1,6 +1,6 @@
 /* GEMM through OpenBLAS: f64 by dgemm, everything else by sgemm on f32 panels. Operands
- * that are not f32 are converted panel by panel; sums are f32, and D is rounded once.
- */
+ * that are not f32 are converted panel by panel, 14 MiB of panels at most whatever the
+ * problem; a tile of D stays in f32 until all of K is in it, and is rounded once. */
 #include "kernels/gemm/gemm_host.h"
 
 #include "core/buf.h"
@@ -10,12 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PANEL_ROWS  2048
-#define PANEL_BYTES (INT64_C(64) << 20) /* of one converted operand panel */
+/* Each element of A is converted once a tile column and each of B once a tile row: the
+ * tile is large so that this stays small beside the product. */
+#define TILE_ROWS  1024
+#define TILE_COLS  2048
+#define TILE_DEPTH 512
 
 struct host_blas {
-    int64_t rows, cols; /* of a panel */
-    float *a, *b, *d;   /* NULL where the operand is used in place */
+    int64_t rows, cols, depth; /* of a tile */
+    float *a, *b, *d;          /* NULL where the operand is used in place */
 };
 
 static bool is_double(const struct host_gemm *g)
@@ -37,12 +40,9 @@ bool host_blas_fits(const struct host_gemm *g)
     return fits;
 }
 
-static int64_t panel_lines(int64_t lines, int64_t most, int64_t depth)
+static int64_t least(int64_t a, int64_t b)
 {
-    const int64_t fit = PANEL_BYTES / (int64_t)sizeof(float) / (depth > 0 ? depth : 1);
-    most = most < fit ? most : fit;
-    most = most > 1 ? most : 1;
-    return lines < most ? lines : most;
+    return a < b ? a : b;
 }
 
 static bool make_panel(float **ret, bool needed, int64_t lines, int64_t depth)
@@ -60,14 +60,17 @@ struct host_blas *host_blas_create(const struct host_gemm *g)
     if (b == NULL || is_double(g)) {
         return b;
     }
-    b->rows = panel_lines(g->m, PANEL_ROWS, g->k);
-    b->cols = panel_lines(g->n, INT_MAX, g->k > b->rows ? g->k : b->rows);
     const bool product = has_product(g);
-    if (!make_panel(&b->a, product && g->matrix[HOST_A].dtype != WF_F32, b->rows,
-                    g->k) ||
-        !make_panel(&b->b, product && g->matrix[HOST_B].dtype != WF_F32, b->cols,
-                    g->k) ||
-        !make_panel(&b->d, g->matrix[HOST_D].dtype != WF_F32, b->rows, b->cols)) {
+    const bool turn_a = product && g->matrix[HOST_A].dtype != WF_F32;
+    const bool turn_b = product && g->matrix[HOST_B].dtype != WF_F32;
+    const bool turn_d = g->matrix[HOST_D].dtype != WF_F32;
+    const bool whole = !turn_a && !turn_b && !turn_d; /* nothing to convert */
+    b->rows = whole ? g->m : least(g->m, TILE_ROWS);
+    b->cols = whole ? g->n : least(g->n, TILE_COLS);
+    b->depth = whole ? g->k : least(g->k, TILE_DEPTH);
+    if (!make_panel(&b->a, turn_a, b->rows, b->depth) ||
+        !make_panel(&b->b, turn_b, b->cols, b->depth) ||
+        !make_panel(&b->d, turn_d, b->rows, b->cols)) {
         host_blas_destroy(b);
         return NULL;
     }
@@ -118,35 +121,39 @@ struct panel {
     int64_t ld;
 };
 
-/* `lines` rows (or columns, when they are the stored rows' elements) of an operand, all
- * of K, as f32: in place, or converted into `space` in the stored orientation. */
+struct tile {
+    int64_t batch, row, col, rows, cols;
+};
+
+/* Part of op(A) or op(B): of its rows or columns, and of K. */
+struct part {
+    int64_t batch, line, k, lines, depth;
+};
+
+/* A part of an operand as f32, in the stored orientation: in place, or converted into
+ * `space`. */
 static struct panel load(const struct host_gemm *g,
                          int tensor,
-                         const int64_t at[2], /* batch, first line */
-                         int64_t lines,
+                         const struct part *p,
                          float *space)
 {
     const bool lines_are_rows = tensor == HOST_A ? !g->trans_a : g->trans_b;
-    const int64_t row = lines_are_rows ? at[1] : 0;
-    const int64_t col = lines_are_rows ? 0 : at[1];
-    const int64_t rows = lines_are_rows ? lines : g->k;
-    const int64_t cols = lines_are_rows ? g->k : lines;
+    const int64_t row = lines_are_rows ? p->line : p->k;
+    const int64_t col = lines_are_rows ? p->k : p->line;
+    const int64_t rows = lines_are_rows ? p->lines : p->depth;
+    const int64_t cols = lines_are_rows ? p->depth : p->lines;
     const struct host_matrix *x = &g->matrix[tensor];
     if (x->dtype == WF_F32) {
         return (struct panel){
-            (float *)(void *)host_element(g, tensor, at[0], row, col), x->ld
+            (float *)(void *)host_element(g, tensor, p->batch, row, col), x->ld
         };
     }
     for (int64_t i = 0; i < rows; i++) {
-        wf_to_f32(x->dtype, host_element(g, tensor, at[0], row + i, col),
+        wf_to_f32(x->dtype, host_element(g, tensor, p->batch, row + i, col),
                   space + i * cols, (size_t)cols);
     }
     return (struct panel){ space, cols };
 }
-
-struct tile {
-    int64_t batch, row, col, rows, cols;
-};
 
 /* C into the result's panel, where beta wants it. */
 static void load_c(const struct host_gemm *g,
@@ -171,34 +178,52 @@ static void store_d(const struct host_gemm *g,
     }
 }
 
+/* d = alpha op(A)[rows][k ..] op(B)[k ..][cols] + beta d over one piece of K. */
+static void add_piece(struct host_blas *b,
+                      const struct host_gemm *g,
+                      const struct tile *t,
+                      int64_t k,
+                      const struct panel *d)
+{
+    const int64_t depth = has_product(g) ? least(g->k - k, b->depth) : 0;
+    struct panel x = { NULL, 0 };
+    struct panel y = { NULL, 0 };
+    if (depth > 0) {
+        x = load(g, HOST_A, &(struct part){ t->batch, t->row, k, t->rows, depth },
+                 b->a);
+        y = load(g, HOST_B, &(struct part){ t->batch, t->col, k, t->cols, depth },
+                 b->b);
+    }
+    const struct openblas_gemm p = {
+        .m = (int)t->rows,
+        .n = (int)t->cols,
+        .k = (int)depth,
+        .trans_a = g->trans_a,
+        .trans_b = g->trans_b,
+        .alpha = g->alpha,
+        .beta = k == 0 ? g->beta : 1.0,
+        .lda = leading(x.ld > 0 ? x.ld : t->rows),
+        .ldb = leading(y.ld > 0 ? y.ld : t->cols),
+        .ldd = leading(d->ld),
+    };
+    openblas_sgemm(&p, x.data, y.data, d->data);
+}
+
 static void run_tile(struct host_blas *b,
                      const struct host_gemm *g,
-                     const struct tile *t,
-                     const struct panel *b_panel)
+                     const struct tile *t)
 {
     struct panel d = { b->d, t->cols };
-    struct panel a = { NULL, 0 };
     if (b->d == NULL) {
         d.data = (float *)(void *)host_element(g, HOST_D, t->batch, t->row, t->col);
         d.ld = g->matrix[HOST_D].ld;
     }
-    if (has_product(g)) {
-        a = load(g, HOST_A, (int64_t[]){ t->batch, t->row }, t->rows, b->a);
-    }
     load_c(g, t, &d);
-    const struct openblas_gemm p = {
-        .m = (int)t->rows,
-        .n = (int)t->cols,
-        .k = has_product(g) ? (int)g->k : 0,
-        .trans_a = g->trans_a,
-        .trans_b = g->trans_b,
-        .alpha = g->alpha,
-        .beta = g->beta,
-        .lda = leading(a.ld > 0 ? a.ld : t->rows),
-        .ldb = leading(b_panel->ld > 0 ? b_panel->ld : t->cols),
-        .ldd = leading(d.ld),
-    };
-    openblas_sgemm(&p, a.data, b_panel->data, d.data);
+    int64_t k = 0;
+    do { /* once without a product: D = beta C */
+        add_piece(b, g, t, k, &d);
+        k += b->depth;
+    } while (has_product(g) && k < g->k);
     if (b->d != NULL) {
         store_d(g, t, &d);
     }
@@ -207,15 +232,10 @@ static void run_tile(struct host_blas *b,
 static void run_float(struct host_blas *b, const struct host_gemm *g, int64_t batch)
 {
     for (int64_t col = 0; col < g->n; col += b->cols) {
-        const int64_t cols = g->n - col < b->cols ? g->n - col : b->cols;
-        struct panel b_panel = { NULL, 0 };
-        if (has_product(g)) {
-            b_panel = load(g, HOST_B, (int64_t[]){ batch, col }, cols, b->b);
-        }
         for (int64_t row = 0; row < g->m; row += b->rows) {
-            const int64_t rows = g->m - row < b->rows ? g->m - row : b->rows;
-            const struct tile t = { batch, row, col, rows, cols };
-            run_tile(b, g, &t, &b_panel);
+            const struct tile t = { batch, row, col, least(g->m - row, b->rows),
+                                    least(g->n - col, b->cols) };
+            run_tile(b, g, &t);
         }
     }
 }

@@ -199,8 +199,23 @@ static enum wf_status check(struct wf_reference *ref,
     return st;
 }
 
+/* Inputs and norms, and the panels of a check. */
+static uint64_t held_bytes(const struct wf_reference *ref)
+{
+    const struct gemm *g = &ref->g;
+    const int64_t a_batches = g->matrix[GEMM_A].stride == 0 ? 1 : g->batch;
+    const int64_t b_batches = g->matrix[GEMM_B].stride == 0 ? 1 : g->batch;
+    uint64_t bytes = gemm_work_bytes(g);
+    for (int i = 0; i < GEMM_D; i++) {
+        bytes += ref->input[i] != NULL ? g->tensor[i].bytes : 0;
+    }
+    bytes += (uint64_t)(a_batches * g->m + b_batches * g->n) * sizeof(double);
+    return ref->sampled ? bytes + gemm_sampled_bytes(g) : bytes;
+}
+
 const struct wf_reference_ops gemm_reference_ops = {
     .create = create,
     .destroy = destroy,
     .check = check,
+    .bytes = held_bytes,
 };

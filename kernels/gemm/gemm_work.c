@@ -10,21 +10,45 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+/* Elements of each buffer, one more than are used so that none is empty. */
+struct sizes {
+    size_t a, b, product, row, d;
+};
+
+static struct sizes sizes_of(const struct gemm *g)
+{
+    const size_t rows = (size_t)least(g->m, GEMM_PANEL_ROWS) + 1;
+    const size_t cols = (size_t)least(g->n, GEMM_PANEL_COLS) + 1;
+    const size_t product_cols = (size_t)least(g->n, GEMM_PRODUCT_COLS) + 1;
+    const size_t depth = (size_t)least(g->k, GEMM_PANEL_K) + 1;
+    const size_t b = product_cols * depth;
+    return (struct sizes){ .a = rows * depth,
+                           .b = b > cols ? b : cols, /* the product check: a row */
+                           .product = rows * product_cols,
+                           .row = cols,
+                           .d = rows * cols };
+}
+
+uint64_t gemm_work_bytes(const struct gemm *g)
+{
+    const struct sizes n = sizes_of(g);
+    return (uint64_t)(n.a + n.b + n.product + 3 * n.row) * sizeof(double) +
+           (uint64_t)n.d * wf_dtype_bytes(g->matrix[GEMM_D].dtype);
+}
+
 enum wf_status gemm_work_init(struct gemm_work *w,
                               const struct gemm *g,
                               struct wf_error *err)
 {
-    const size_t rows = (size_t)least(g->m, GEMM_PANEL_ROWS) + 1;
-    const size_t cols = (size_t)least(g->n, GEMM_PANEL_COLS) + 1;
-    const size_t depth = (size_t)least(g->k, GEMM_PANEL_K) + 1;
+    const struct sizes n = sizes_of(g);
     *w = (struct gemm_work){ 0 };
-    w->a = wf_calloc(rows * depth, sizeof *w->a);
-    w->b = wf_calloc(cols * depth, sizeof *w->b);
-    w->product = wf_calloc(rows * cols, sizeof *w->product);
-    w->got = wf_calloc(cols, sizeof *w->got);
-    w->c = wf_calloc(cols, sizeof *w->c);
-    w->ref = wf_calloc(cols, sizeof *w->ref);
-    w->d = wf_calloc(rows * cols, wf_dtype_bytes(g->matrix[GEMM_D].dtype));
+    w->a = wf_calloc(n.a, sizeof *w->a);
+    w->b = wf_calloc(n.b, sizeof *w->b);
+    w->product = wf_calloc(n.product, sizeof *w->product);
+    w->got = wf_calloc(n.row, sizeof *w->got);
+    w->c = wf_calloc(n.row, sizeof *w->c);
+    w->ref = wf_calloc(n.row, sizeof *w->ref);
+    w->d = wf_calloc(n.d, wf_dtype_bytes(g->matrix[GEMM_D].dtype));
     if (w->a == NULL || w->b == NULL || w->product == NULL || w->got == NULL ||
         w->c == NULL || w->ref == NULL || w->d == NULL) {
         gemm_work_fini(w);
@@ -59,6 +83,8 @@ enum wf_status gemm_read_d(struct gemm_work *w,
     const bool whole = rows->index == NULL && cols == x->ld;
     const int64_t reads = whole ? 1 : rows->count;
     const uint64_t piece = (uint64_t)cols * bytes * (whole ? (uint64_t)rows->count : 1);
+    w->d_col = col;
+    w->d_cols = cols;
     for (int64_t i = 0; i < reads; i++) {
         const int64_t at = rows->batch * x->stride + gemm_row_at(rows, i) * x->ld + col;
         const enum wf_status st =
