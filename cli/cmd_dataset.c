@@ -20,6 +20,7 @@ static const struct wf_opt make_opts[] = {
       "safetensors file to write (also goes into the cache)" },
     { "trace", WF_OPT_FILE, "FILE", NULL, NULL,
       "replay an Azure CSV or Mooncake JSONL" },
+    { "trace-sha256", WF_OPT_STRING, "SHA256", NULL, NULL, "what the trace must be" },
     { "synthetic", WF_OPT_FLAG, NULL, NULL, NULL, "draw requests instead" },
     { "batch", WF_OPT_INT, "N", NULL, NULL, "most sequences at once" },
     { "page-size", WF_OPT_INT, "TOKENS", NULL, NULL, "tokens a page" },

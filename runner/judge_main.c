@@ -16,11 +16,13 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define REQUEST_FD        3
 #define RESULT_FD         4
 #define MAX_REQUEST_BYTES (64u << 20)
+#define ORPHAN_ROUNDS     1000 /* of a millisecond */
 
 static enum wf_status read_request(struct wf_buf *out,
                                    struct wf_json **ret,
@@ -88,6 +90,38 @@ static void send_error(const struct wf_error *why)
     wf_json_free(obj);
 }
 
+/* Sends SIGKILL to every child; the number of them. */
+static int kill_children(void)
+{
+    char path[64];
+    long pid = 0;
+    int n = 0;
+    (void)snprintf(path, sizeof(path), "/proc/self/task/%ld/children", (long)getpid());
+    FILE *list = fopen(path, "re");
+    while (list != NULL && fscanf(list, "%ld", &pid) == 1) {
+        (void)kill((pid_t)pid, SIGKILL);
+        n++;
+    }
+    if (list != NULL) {
+        (void)fclose(list);
+    }
+    return n;
+}
+
+/* The subject's group is dead. What had left the group (setsid) became a child of this
+ * process when its parent ended, and its own children will: so again until none is
+ * left.
+ */
+static void end_orphans(void)
+{
+    const struct wf_clock *clock = wf_clock_system();
+    for (int i = 0; i < ORPHAN_ROUNDS && kill_children() > 0; i++) {
+        clock->sleep_ns(clock->ctx, 1000000);
+        while (waitpid(-1, NULL, WNOHANG) > 0) {
+        }
+    }
+}
+
 /* Runs the task and sends its result. */
 static enum wf_status run(const struct wf_execute_request *request,
                           struct wf_error *err)
@@ -113,6 +147,7 @@ static enum wf_status run(const struct wf_execute_request *request,
         st = result_to_json(&result, &json, err);
     }
     judge_teardown(&judge);
+    end_orphans();
     if (st == WF_OK) {
         st = send_line("result", json, err);
     }
@@ -127,6 +162,7 @@ static void become_judge(void)
     struct rlimit none = { 0, 0 };
     struct sigaction ignore = { .sa_handler = SIG_IGN };
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* for end_orphans() */
     (void)setrlimit(RLIMIT_CORE, &none);
     (void)sigaction(SIGPIPE, &ignore, NULL);
     /* Neither the subject nor an adapter may hold the way back to the caller. */

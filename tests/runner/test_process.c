@@ -6,6 +6,9 @@
 
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +130,49 @@ Test(process, a_command_that_cannot_be_started_is_no_fault_of_the_machine)
         free(text);
         remove_folder();
     }
+}
+
+/* A process whose command line holds the text. */
+static bool is_running(const char *text)
+{
+    char path[300];
+    char line[4096];
+    bool found = false;
+    DIR *proc = opendir("/proc");
+    cr_assert_not_null(proc);
+    for (const struct dirent *e; !found && (e = readdir(proc)) != NULL;) {
+        (void)snprintf(path, sizeof(path), "/proc/%s/cmdline", e->d_name);
+        int fd = isdigit((unsigned char)e->d_name[0]) ? open(path, O_RDONLY) : -1;
+        ssize_t n = fd < 0 ? 0 : read(fd, line, sizeof(line));
+        found = n > 0 && memmem(line, (size_t)n, text, strlen(text)) != NULL;
+        (void)close(fd);
+    }
+    (void)closedir(proc);
+    return found;
+}
+
+Test(process, what_leaves_its_group_does_not_outlive_the_task)
+{
+    char path[512];
+    struct wf_error err = { 0 };
+    struct wf_pack *pack = NULL;
+    struct wf_execute_request request = process_request();
+    static const char text[] =
+        "{\"schema\":\"wavefarm.pack/1\",\"name\":\"p\",\"kernels\":[{\"name\":"
+        "\"gemm_python\",\"op\":\"gemm\",\"kind\":\"process\",\"arch\":[\"x86-64\"],"
+        "\"command\":[\"sh\",\"-c\",\"setsid -f sh -c 'echo . >ready; exec tail -f $0' $0"
+        " >/dev/null 2>&1 </dev/null; until [ -s ready ]; do :; done; exit 3\","
+        "\"{pack}/pack.json.in\"]}]}";
+    (void)snprintf(path, sizeof(path), "%s/pack.json.in", folder);
+    cr_assert_eq(wf_file_write_atomic(path, text, strlen(text), &err), WF_OK);
+    cr_assert_eq(wf_pack_build(folder, &pack, &err), WF_OK, "%s", err.text);
+    struct wf_json *result = task_run(&request);
+    cr_expect_str_eq(task_text(result, "answer"), "CRASH");
+    cr_expect(strstr(task_text(result, "answer_text"), "status 3"), "%s",
+              task_text(result, "answer_text"));
+    cr_expect_not(is_running(path));
+    wf_json_free(result);
+    wf_pack_free(pack);
 }
 
 Test(process, a_hanging_command_is_killed)
