@@ -46,8 +46,8 @@ static enum wf_status read_token(const struct wf_args *args,
             token->data[--token->len] = '\0';
         }
     }
-    if (status == WF_OK &&
-        (!is_token(wf_buf_cstr(token)) || strlen(token->data) != token->len)) {
+    const char *text = wf_buf_cstr(token);
+    if (status == WF_OK && (!is_token(text) || strlen(text) != token->len)) {
         status = wf_errorf(err, WF_EINVAL, "%s holds no token",
                            file != NULL ? file : "WAVEFARM_TOKEN");
     }

@@ -121,17 +121,18 @@ static void on_event(void *ctx, const struct wf_agent_event *e)
 }
 
 static enum wf_status run_agent(const struct wf_args *args,
-                                struct wf_agent_options *o,
+                                const struct wf_agent_options *options,
                                 struct wf_error *err)
 {
-    struct watch w = { .name = o->name };
+    struct wf_agent_options o = *options;
+    struct watch w = { .name = o.name };
     if (!wf_args_flag(args, "json")) {
-        return wf_agent_run(o, &drain, &stop, err);
+        return wf_agent_run(&o, &drain, &stop, err);
     }
     pthread_mutex_init(&w.mutex, NULL);
-    o->event = on_event;
-    o->event_ctx = &w;
-    enum wf_status status = wf_agent_run(o, &drain, &stop, err);
+    o.event = on_event;
+    o.event_ctx = &w;
+    enum wf_status status = wf_agent_run(&o, &drain, &stop, err);
     struct wf_error none = { 0 };
     struct wf_json *end = wf_json_object();
     print_line(end, end_json(&w, status == WF_OK ? NULL : err->text, end, &none),
