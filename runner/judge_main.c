@@ -5,6 +5,7 @@
 
 #include "core/clock.h"
 #include "core/file.h"
+#include "core/parse.h"
 #include "runner/paths.h"
 #include "runner/request.h"
 
@@ -19,10 +20,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define REQUEST_FD        3
-#define RESULT_FD         4
-#define MAX_REQUEST_BYTES (64u << 20)
-#define ORPHAN_ROUNDS     1000 /* of a millisecond */
+#define REQUEST_FD         3
+#define RESULT_FD          4
+#define MAX_REQUEST_BYTES  (64u << 20)
+#define ORPHAN_ROUNDS      1000 /* of a millisecond */
+#define CHILDREN_MAX_BYTES (1u << 20)
 
 static enum wf_status read_request(struct wf_buf *out,
                                    struct wf_json **ret,
@@ -94,17 +96,23 @@ static void send_error(const struct wf_error *why)
 static int kill_children(void)
 {
     char path[64];
-    long pid = 0;
+    struct wf_buf list = WF_BUF_INIT;
     int n = 0;
     (void)snprintf(path, sizeof(path), "/proc/self/task/%ld/children", (long)getpid());
-    FILE *list = fopen(path, "re");
-    while (list != NULL && fscanf(list, "%ld", &pid) == 1) {
-        (void)kill((pid_t)pid, SIGKILL);
-        n++;
+    enum wf_status st = wf_file_read(path, CHILDREN_MAX_BYTES, &list, NULL);
+    char *word = list.data;
+    while (st == WF_OK && word != NULL && *word != '\0') {
+        int64_t pid = 0;
+        size_t len = strcspn(word, " \n");
+        char *next = word + len + (word[len] != '\0');
+        word[len] = '\0';
+        if (wf_parse_i64(word, "child", 1, INT32_MAX, &pid, NULL) == WF_OK) {
+            (void)kill((pid_t)pid, SIGKILL);
+            n++;
+        }
+        word = next;
     }
-    if (list != NULL) {
-        (void)fclose(list);
-    }
+    wf_buf_free(&list);
     return n;
 }
 
