@@ -120,22 +120,14 @@ static enum wf_status count_tasks(struct local_run *r, struct wf_error *err)
                              : wf_errorf(err, WF_ENOMEM, "no memory for results");
 }
 
-static enum wf_status set_string(struct wf_json *obj,
-                                 const char *key,
-                                 const char *value,
-                                 struct wf_error *err)
-{
-    wf_json_remove(obj, key);
-    return wf_json_set_string(obj, key, value, err);
-}
-
 static enum wf_status keep(struct local_run *r,
                            struct wf_json *result,
                            struct wf_error *err)
 {
-    enum wf_status status = set_string(result, "suite", wf_suite_name(r->suite), err);
+    enum wf_status status =
+        wf_json_set_string(result, "suite", wf_suite_name(r->suite), err);
     if (status == WF_OK) {
-        status = set_string(result, "run", r->run_id, err);
+        status = wf_json_set_string(result, "run", r->run_id, err);
     }
     if (status == WF_OK && r->writer != NULL) {
         status = wf_results_append(r->writer, result, err);

@@ -193,15 +193,6 @@ static enum wf_status execute(struct wf_agent_device *d,
     return status;
 }
 
-static enum wf_status set_string(struct wf_json *obj,
-                                 const char *key,
-                                 const char *value,
-                                 struct wf_error *err)
-{
-    wf_json_remove(obj, key);
-    return wf_json_set_string(obj, key, value, err);
-}
-
 /* {"shard","token","task","digest","result"}: what POST /v1/results takes. */
 static enum wf_status make_entry(const struct wf_json *shard,
                                  const struct leased_task *t,
@@ -212,9 +203,9 @@ static enum wf_status make_entry(const struct wf_json *shard,
     char digest[WF_SHA256_HEX];
     const char *id = NULL, *token = NULL;
     struct wf_buf canonical = WF_BUF_INIT;
-    enum wf_status status = set_string(result, "suite", t->suite, err);
+    enum wf_status status = wf_json_set_string(result, "suite", t->suite, err);
     if (status == WF_OK) {
-        status = set_string(result, "run", t->run, err);
+        status = wf_json_set_string(result, "run", t->run, err);
     }
     if (status == WF_OK) {
         status = wf_json_get_string(shard, "shard", &id, err);
