@@ -17,6 +17,11 @@ rule core 'packs|datasets|kernels|runner|coordinator|cli|dashboards|emulator'
 rule packs 'datasets|kernels|runner|coordinator|cli|dashboards|emulator'
 rule datasets 'packs|runner|coordinator|cli|dashboards|emulator'
 rule kernels 'runner|coordinator|cli|dashboards|emulator'
+rule emulator 'datasets|kernels|coordinator|cli|dashboards'
+# Of the runner it knows the ABI that it implements.
+found=$(grep -rnE '^ *# *include +"runner/' emulator --include='*.c' --include='*.h' |
+    grep -vE '"runner/hip_(abi\.h|functions\.def)"')
+[ -n "$found" ] && { echo "$found   <- emulator may include only the HIP ABI of runner"; bad=1; }
 rule runner 'coordinator|cli|dashboards'
 rule coordinator 'runner|cli'
 # Page tables and suites sit on both sides of the ops: only suite.[ch] may know cases.

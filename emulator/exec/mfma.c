@@ -1,0 +1,7 @@
+#include "emulator/exec/wave.h"
+
+bool em_bind_mfma(struct em_op *op)
+{
+    (void)op;
+    return false;
+}

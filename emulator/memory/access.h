@@ -1,0 +1,27 @@
+/* One memory instruction of one wave, as the checks and the counters see it. */
+#ifndef WF_EMULATOR_MEMORY_ACCESS_H
+#define WF_EMULATOR_MEMORY_ACCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum em_access_kind {
+    EM_READ,
+    EM_WRITE,
+    EM_ATOMIC
+};
+
+struct em_access {
+    uint64_t lanes;          /* that take part */
+    const uint64_t *address; /* [64]; LDS: byte offsets in the workgroup's LDS */
+    unsigned bytes;          /* of each lane */
+    enum em_access_kind kind;
+    /* All lanes take part and lane i's address is address[0] + i * bytes. */
+    bool contiguous;
+    /* EM_WRITE: what lane i will write, at data + i * stride (before it is written, so
+     * that a write of the value that is there already can be told); else NULL. */
+    const uint8_t *data;
+    unsigned stride;
+};
+
+#endif
