@@ -1,0 +1,73 @@
+/* Conversion to the FNUZ 8-bit floats by bits: the mantissa is shifted to the place
+ * that it has in the result, rounded there, and a carry runs into the exponent by
+ * itself. */
+#include "emulator/exec/fp8.h"
+
+struct format {
+    unsigned mantissa_bits, exponent_bits, bias;
+};
+
+static const struct format formats[2] = { { 3, 4, 8 }, { 2, 5, 16 } };
+
+/* Adds to `bits` (of which `drop` are to be cut off) what rounds them. */
+typedef uint64_t (*round_fn)(uint64_t bits, unsigned drop, uint32_t seed);
+
+static uint64_t round_nearest(uint64_t bits, unsigned drop, uint32_t seed)
+{
+    (void)seed;
+    uint64_t odd = bits >> drop & 1;
+    return bits + ((UINT64_C(1) << (drop - 1)) - 1 + odd);
+}
+
+static uint64_t round_stochastic(uint64_t bits, unsigned drop, uint32_t seed)
+{
+    /* The seed's bits stand where those of a normal result's dropped bits do; denormal
+     * results drop more, and compare their upper ones with it. */
+    if (drop <= 32) {
+        return bits + (seed >> (32 - drop));
+    }
+    return bits + ((uint64_t)seed << (drop - 32));
+}
+
+static uint8_t convert(float value, uint32_t seed, bool bf8, bool saturate, round_fn fn)
+{
+    const struct format *f = &formats[bf8];
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    uint8_t sign = (uint8_t)(bits >> 24 & 0x80);
+    uint32_t magnitude = bits & UINT32_C(0x7fffffff);
+    uint8_t largest = sign | 0x7f;
+    if (magnitude > UINT32_C(0x7f800000)) {
+        return 0x80;
+    }
+    if (magnitude == UINT32_C(0x7f800000)) {
+        return saturate ? largest : 0x80;
+    }
+    int exponent = (int)(magnitude >> 23) - 127 + (int)f->bias;
+    uint64_t mantissa = magnitude & 0x7fffff;
+    unsigned drop = 23 - f->mantissa_bits;
+    if (exponent >= 1) {
+        mantissa |= (uint64_t)exponent << 23;
+    } else if (exponent > -30) {
+        /* An f32 denormal is far below this range and needs no other exponent. */
+        mantissa |= UINT64_C(1) << 23;
+        drop += (unsigned)(1 - exponent);
+    } else {
+        return 0;
+    }
+    uint64_t code = fn(mantissa, drop, seed) >> drop;
+    if (code > 0x7f) {
+        return saturate ? largest : 0x80;
+    }
+    return code == 0 ? 0 : (uint8_t)(sign | code);
+}
+
+uint8_t em_f32_to_fp8(float value, bool bf8, bool saturate)
+{
+    return convert(value, 0, bf8, saturate, round_nearest);
+}
+
+uint8_t em_f32_to_fp8_sr(float value, uint32_t seed, bool bf8, bool saturate)
+{
+    return convert(value, seed, bf8, saturate, round_stochastic);
+}

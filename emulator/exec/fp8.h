@@ -1,0 +1,38 @@
+/* The 8-bit floats of gfx942: FNUZ e4m3 ("fp8": bias 8, largest 240) and e5m2 ("bf8":
+ * bias 16, largest 57344). Neither has infinities or -0; code 0x80 is the one NaN. */
+#ifndef WF_EMULATOR_EXEC_FP8_H
+#define WF_EMULATOR_EXEC_FP8_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Exact. NaN gives 0x7fc00000. No branch but the select of a NaN, so loops vectorise.
+ */
+static inline float em_fp8_to_f32(uint8_t code, bool bf8)
+{
+    /* Exponent and mantissa read as those of an f32 (denormals included), scaled to the
+     * difference of the biases. */
+    uint32_t bits = (uint32_t)(code & 0x7f) << (bf8 ? 21 : 20);
+    uint32_t scale_bits = bf8 ? UINT32_C(0x77000000) : UINT32_C(0x7b000000);
+    float value, scale; /* 2^111, 2^119 */
+    memcpy(&value, &bits, sizeof(value));
+    memcpy(&scale, &scale_bits, sizeof(scale));
+    value *= scale;
+    memcpy(&bits, &value, sizeof(bits));
+    bits |= (uint32_t)(code & 0x80) << 24;
+    bits = code == 0x80 ? UINT32_C(0x7fc00000) : bits;
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+/* Nearest even. Beyond the largest value (after rounding) and for infinities: the
+ * largest of that sign where `saturate` (MODE.FP16_OVFL), else NaN. NaN stays NaN. What
+ * rounds to zero is +0. */
+uint8_t em_f32_to_fp8(float value, bool bf8, bool saturate);
+
+/* Stochastic: the upper bits of `seed` (as many as the mantissa loses: 20 or 21) are
+ * added to the bits that are dropped, which are then cut off. */
+uint8_t em_f32_to_fp8_sr(float value, uint32_t seed, bool bf8, bool saturate);
+
+#endif
