@@ -295,6 +295,22 @@ enum wf_status wf_args_real_in(const struct wf_args *a,
     return WF_OK;
 }
 
+enum wf_status wf_args_mfma(const struct wf_args *a,
+                            bool *ret_exact,
+                            struct wf_error *err)
+{
+    const char *mode = wf_args_string(a, "mfma");
+    bool exact = strcmp(mode, "exact") == 0;
+    if (!exact && strcmp(mode, "fast") != 0) {
+        return wf_errorf(err, WF_EINVAL, "--mfma is '%.40s'; it takes fast or exact",
+                         mode);
+    }
+    if (ret_exact != NULL) {
+        *ret_exact = exact;
+    }
+    return WF_OK;
+}
+
 int64_t wf_args_duration_ns(const struct wf_args *a, const char *name)
 {
     int64_t v = -1;

@@ -76,6 +76,10 @@ enum wf_status wf_args_real_in(const struct wf_args *args,
                                double max,
                                double *ret,
                                struct wf_error *err);
+/* --mfma: fast or exact; ret_exact may be NULL. */
+enum wf_status wf_args_mfma(const struct wf_args *args,
+                            bool *ret_exact,
+                            struct wf_error *err);
 int64_t wf_args_duration_ns(const struct wf_args *args, const char *name);
 /* NaN where neither given nor defaulted. */
 double wf_args_real(const struct wf_args *args, const char *name);
@@ -108,7 +112,11 @@ const char *wf_args_list_at(const struct wf_args *args, const char *name, size_t
     { "ci", WF_OPT_REAL, "PERCENT", "1", NULL,                                         \
       "wanted half-width of the median's 95 % interval" },                             \
     { "budget", WF_OPT_DURATION, "TIME", "2s", NULL,                                   \
-      "device time for samples, a task" }
+      "device time for samples, a task" },                                             \
+    { "mfma", WF_OPT_STRING, "MODE", "fast", NULL,                                     \
+      "emulator: fast (FMA) or exact (rounded as the hardware does)" },                \
+    { "no-checks", WF_OPT_FLAG, NULL, NULL, NULL, "emulator: no fault detection" },    \
+    { "no-counters", WF_OPT_FLAG, NULL, NULL, NULL, "emulator: no counters" }
 /* clang-format on */
 #define WF_OPTS_SERVER                                                                \
     {                                                                                 \

@@ -33,6 +33,7 @@ struct local_run {
     int repetitions, threads;
     double ci_percent;
     int64_t budget_ns, deadline_ns;
+    bool mfma_exact;
     char run_id[17];
     struct wf_progress progress;
 };
@@ -149,6 +150,9 @@ static void fill_request(const struct local_run *r, struct wf_execute_request *q
     q->measure.cold = wf_args_flag(r->args, "cold");
     q->measure.ci_target = r->ci_percent / 100;
     q->measure.budget_ns = r->budget_ns;
+    q->measure.mfma_exact = r->mfma_exact;
+    q->measure.no_checks = wf_args_flag(r->args, "no-checks");
+    q->measure.no_counters = wf_args_flag(r->args, "no-counters");
     q->cancel = &wf_interrupted;
 }
 
@@ -225,6 +229,9 @@ static enum wf_status read_numbers(struct local_run *r, struct wf_error *err)
     if (status == WF_OK) {
         status = wf_args_duration_in(a, "deadline", DEADLINE_MIN_NS, DEADLINE_MAX_NS,
                                      &r->deadline_ns, err);
+    }
+    if (status == WF_OK) {
+        status = wf_args_mfma(a, &r->mfma_exact, err);
     }
     return status;
 }

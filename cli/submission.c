@@ -330,6 +330,9 @@ static enum wf_status add_measure(const struct wf_args *args,
         status = wf_args_duration_in(args, "budget", WF_BUDGET_MIN_NS, WF_BUDGET_MAX_NS,
                                      &budget_ns, err);
     }
+    if (status == WF_OK) {
+        status = wf_args_mfma(args, NULL, err);
+    }
     if (status != WF_OK) {
         return status;
     }
@@ -343,6 +346,16 @@ static enum wf_status add_measure(const struct wf_args *args,
     }
     if (status == WF_OK) {
         status = wf_json_set_i64(m, "budget_ms", budget_ns / 1000000, err);
+    }
+    if (status == WF_OK) {
+        status = wf_json_set_string(m, "mfma", wf_args_string(args, "mfma"), err);
+    }
+    if (status == WF_OK) {
+        status = wf_json_set_bool(m, "checks", !wf_args_flag(args, "no-checks"), err);
+    }
+    if (status == WF_OK) {
+        status =
+            wf_json_set_bool(m, "counters", !wf_args_flag(args, "no-counters"), err);
     }
     enum wf_status taken = wf_json_set_take(body, "measure", m, err);
     return status != WF_OK ? status : taken;

@@ -416,10 +416,25 @@ static enum wf_status read_devices(struct wf_run_request *r, struct wf_error *er
     return status;
 }
 
+/* What a runtime that models is asked for; passed on as it is. */
+static enum wf_status check_emulation(const struct wf_json *m, struct wf_error *err)
+{
+    const char *mfma = "fast";
+    bool flag = false;
+    enum wf_status status = wf_json_opt_string(m, "mfma", &mfma, err);
+    status = status == WF_OK ? wf_json_opt_bool(m, "checks", &flag, err) : status;
+    status = status == WF_OK ? wf_json_opt_bool(m, "counters", &flag, err) : status;
+    if (status == WF_OK && strcmp(mfma, "fast") != 0 && strcmp(mfma, "exact") != 0) {
+        status =
+            wf_errorf(err, WF_EINVAL, "mfma must be fast or exact, not '%.40s'", mfma);
+    }
+    return status;
+}
+
 static enum wf_status read_measure(struct wf_run_request *r, struct wf_error *err)
 {
-    static const char *const keys[] = { "measure", "cold", "ci_target", "budget_ms",
-                                        NULL };
+    static const char *const keys[] = { "measure", "cold",   "ci_target", "budget_ms",
+                                        "mfma",    "checks", "counters",  NULL };
     const struct wf_json *m = wf_json_find(r->root, "measure");
     bool cold = false;
     double ci = 0;
@@ -438,6 +453,7 @@ static enum wf_status read_measure(struct wf_run_request *r, struct wf_error *er
     status = status == WF_OK
                  ? wf_json_opt_i64(m, "budget_ms", 0, 3600000, &r->budget_ms, err)
                  : status;
+    status = status == WF_OK ? check_emulation(m, err) : status;
     if (status == WF_OK && !(ci >= 0 && ci < 1)) {
         status = wf_errorf(err, WF_ERANGE, "ci_target must be at least 0 and below 1");
     }

@@ -24,6 +24,31 @@ struct leased_task {
     struct wf_measure_options measure;
 };
 
+/* "mfma", "checks" and "counters": for runtimes that model. */
+static enum wf_status read_emulation(const struct wf_json *json,
+                                     struct wf_measure_options *ret,
+                                     struct wf_error *err)
+{
+    const char *mfma = "fast";
+    bool checks = true;
+    bool counters = true;
+    enum wf_status status = wf_json_opt_string(json, "mfma", &mfma, err);
+    if (status == WF_OK) {
+        status = wf_json_opt_bool(json, "checks", &checks, err);
+    }
+    if (status == WF_OK) {
+        status = wf_json_opt_bool(json, "counters", &counters, err);
+    }
+    if (status == WF_OK && strcmp(mfma, "fast") != 0 && strcmp(mfma, "exact") != 0) {
+        status =
+            wf_errorf(err, WF_EINVAL, "mfma must be fast or exact, not '%.40s'", mfma);
+    }
+    ret->mfma_exact = strcmp(mfma, "exact") == 0;
+    ret->no_checks = !checks;
+    ret->no_counters = !counters;
+    return status;
+}
+
 static enum wf_status read_measure(const struct wf_json *json,
                                    struct wf_measure_options *ret,
                                    struct wf_error *err)
@@ -45,7 +70,7 @@ static enum wf_status read_measure(const struct wf_json *json,
         status = wf_json_opt_i64(json, "budget_ms", 0, 3600000, &budget_ms, err);
     }
     ret->budget_ns = budget_ms * 1000000;
-    return status;
+    return status == WF_OK ? read_emulation(json, ret, err) : status;
 }
 
 static enum wf_status read_names(const struct wf_json *json,

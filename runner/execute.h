@@ -24,6 +24,10 @@ struct wf_measure_options {
     int max_samples;      /* 0: 1000 */
     int64_t batch_min_ns; /* launches are batched until a batch lasts this, 0: 50 us on
                              a GPU */
+    /* On a runtime that models (the emulator): */
+    bool mfma_exact;  /* MFMA rounds as the hardware does; else FMA */
+    bool no_checks;   /* no fault detection */
+    bool no_counters; /* no counters */
 };
 
 struct wf_execute_request {

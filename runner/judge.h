@@ -60,6 +60,9 @@ struct judge {
     uint64_t output_digest; /* of the first checked launch */
     struct wf_reference *reference;
     unsigned workspace_poison; /* byte */
+    bool emulates;             /* the runtime takes options and reports launches */
+    struct wf_json *emulation; /* for the result's details; NULL: none yet */
+    double emulation_ns;       /* of the first checked launch, on this machine */
 };
 
 /* judge_subject.c */
@@ -142,6 +145,18 @@ enum wf_status judge_output_digest(struct judge *j,
                                    size_t set,
                                    uint64_t *ret,
                                    struct wf_error *err);
+
+/* judge_report.c: on a runtime that models; on others they do nothing. */
+/* Sets the request's options; `checked` false: without checks and counters. */
+enum wf_status judge_emulate(struct judge *j, bool checked, struct wf_error *err);
+/* Details of the last launch into the result. */
+enum wf_status judge_take_launches(struct judge *j, struct wf_error *err);
+/* After the same launch without checks: what they cost. */
+enum wf_status judge_take_cost(struct judge *j, struct wf_error *err);
+/* After a failed launch: the answer that the runtime's report names; false: none. */
+bool judge_fault_answer(struct judge *j);
+/* Puts what was taken into the result. */
+enum wf_status judge_note_emulation(struct judge *j, struct wf_error *err);
 
 /* judge_flow.c */
 enum wf_status judge_run(struct judge *j, struct wf_error *err);

@@ -65,7 +65,13 @@ static enum wf_status launch_digest(struct judge *j,
     j->workspace_poison = poison;
     enum wf_status st = judge_set_reset(j, err);
     if (st == WF_OK) {
+        st = judge_emulate(j, false, err);
+    }
+    if (st == WF_OK) {
         st = judge_launch(j, &ran, err);
+    }
+    if (st == WF_OK) {
+        st = judge_take_cost(j, err);
     }
     return st == WF_OK ? judge_output_digest(j, 0, ret, err) : st;
 }
@@ -104,7 +110,13 @@ static enum wf_status checked_launches(struct judge *j,
 {
     char digest[32];
     j->say("stage launch");
-    enum wf_status st = judge_launch(j, ret_ran, err);
+    enum wf_status st = judge_emulate(j, true, err);
+    if (st == WF_OK) {
+        st = judge_launch(j, ret_ran, err);
+    }
+    if (st == WF_OK) {
+        st = judge_take_launches(j, err);
+    }
     if (st == WF_OK) {
         st = judge_make_reference(j, j->request->seed_offset, err);
     }
@@ -225,6 +237,9 @@ enum wf_status judge_run(struct judge *j, struct wf_error *err)
     if (st != WF_OK && judge_conclude(j, err)) {
         st = WF_OK;
         note_memory(j);
+    }
+    if (st == WF_OK) {
+        st = judge_note_emulation(j, err);
     }
     if (j->result->answer != WF_ANSWER_PASS) {
         drop_time(j->result);

@@ -211,6 +211,7 @@ void judge_teardown(struct judge *j)
         wf_reference_destroy(j->c, j->reference);
     }
     subject_client_stop(j->subject);
+    wf_json_free(j->emulation);
     wf_plan_free(j->plan);
     free(j->tensor);
     free(j->input_digest);

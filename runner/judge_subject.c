@@ -204,6 +204,9 @@ bool judge_conclude(struct judge *j, const struct wf_error *err)
                                                  : answer_of_status(err->status);
         break;
     }
+    if (j->kernel_in && judge_fault_answer(j)) {
+        return true; /* more exact than the code that the runtime returned */
+    }
     /* Memory is asked for before any code is loaded; nothing else is the kernel's. */
     if (answer == WF_ANSWER_COUNT ||
         (!j->kernel_in && answer != WF_ANSWER_OUT_OF_MEMORY)) {

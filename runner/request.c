@@ -65,7 +65,9 @@ enum wf_status request_complete(struct wf_execute_request *r, struct wf_error *e
         r->deadline_ns = 600 * SECOND_NS;
     }
     if (r->kernel_deadline_ns == 0) {
-        r->kernel_deadline_ns = 60 * SECOND_NS;
+        /* An emulated launch takes as long as it takes. */
+        r->kernel_deadline_ns =
+            r->device->times_modelled ? r->deadline_ns : 60 * SECOND_NS;
     }
     if (r->attempt < 0 || r->repetition < 0) {
         return wf_errorf(err, WF_EINVAL, "attempt %d, repetition %d", r->attempt,
@@ -91,8 +93,10 @@ static enum wf_status measure_to_json(const struct wf_measure_options *m,
     st = st == WF_OK ? wf_json_set_i64(obj, "budget_ns", m->budget_ns, err) : st;
     st = st == WF_OK ? wf_json_set_i64(obj, "min_samples", m->min_samples, err) : st;
     st = st == WF_OK ? wf_json_set_i64(obj, "max_samples", m->max_samples, err) : st;
-    return st == WF_OK ? wf_json_set_i64(obj, "batch_min_ns", m->batch_min_ns, err)
-                       : st;
+    st = st == WF_OK ? wf_json_set_i64(obj, "batch_min_ns", m->batch_min_ns, err) : st;
+    st = st == WF_OK ? wf_json_set_bool(obj, "mfma_exact", m->mfma_exact, err) : st;
+    st = st == WF_OK ? wf_json_set_bool(obj, "no_checks", m->no_checks, err) : st;
+    return st == WF_OK ? wf_json_set_bool(obj, "no_counters", m->no_counters, err) : st;
 }
 
 enum wf_status request_to_json(const struct wf_execute_request *r,
@@ -156,6 +160,9 @@ static enum wf_status measure_from_json(const struct wf_json *obj,
              : st;
     st = st == WF_OK ? get_int(obj, "min_samples", &m->min_samples, err) : st;
     st = st == WF_OK ? get_int(obj, "max_samples", &m->max_samples, err) : st;
+    st = st == WF_OK ? wf_json_get_bool(obj, "mfma_exact", &m->mfma_exact, err) : st;
+    st = st == WF_OK ? wf_json_get_bool(obj, "no_checks", &m->no_checks, err) : st;
+    st = st == WF_OK ? wf_json_get_bool(obj, "no_counters", &m->no_counters, err) : st;
     return st == WF_OK ? wf_json_get_i64(obj, "batch_min_ns", 0, INT64_MAX,
                                          &m->batch_min_ns, err)
                        : st;

@@ -94,6 +94,8 @@ struct subject {
     hipModule_t code[WF_SP_MAX_CODES];
     struct subject_program *program; /* WF_SP_MAX_PROGRAMS of them */
     struct subject_library library;
+    bool noting;           /* launches leave their reports */
+    struct wf_buf reports; /* JSON texts with commas between them */
 };
 
 /* Command handlers: arguments from `in`, result appended to `out`. */
@@ -191,6 +193,19 @@ enum wf_status subject_lib_launch(struct subject *s,
 /* Ends what LIB_PREPARE made of a program; unprepared is good. */
 void subject_lib_release(struct subject *s, struct subject_program *program);
 void subject_lib_destroy(struct subject *s);
+
+/* subject_report.c: what a runtime that models says of its launches. */
+enum wf_status subject_option(struct subject *s,
+                              struct wire_in *in,
+                              struct wf_buf *out,
+                              struct wf_error *err);
+enum wf_status subject_reports(struct subject *s,
+                               struct wire_in *in,
+                               struct wf_buf *out,
+                               struct wf_error *err);
+/* After a launch; does nothing unless `noting`. Such a runtime launches synchronously.
+ */
+enum wf_status subject_note_launch(struct subject *s, struct wf_error *err);
 
 /* subject_measure.c */
 enum wf_status subject_run(struct subject *s,

@@ -437,6 +437,10 @@ enum wf_status subject_enqueue(struct subject *s, uint32_t index, struct wf_erro
     }
     for (size_t i = 0; i < program->launch_count; i++) {
         hipError_t code = launch_one(s, &program->launch[i]);
+        enum wf_status noted = subject_note_launch(s, err);
+        if (noted != WF_OK) {
+            return noted;
+        }
         if (code != hipSuccess) {
             (void)wf_hip_check(&s->hip, code, "launch", err);
             return wf_error_prefix(err, "launch %zu", i);

@@ -42,6 +42,8 @@ static const subject_handler_fn handlers[WF_SP_COMMAND_COUNT] = {
     [WF_SP_RUN] = subject_run,
     [WF_SP_MEASURE] = subject_measure,
     [WF_SP_POWER] = subject_power,
+    [WF_SP_OPTION] = subject_option,
+    [WF_SP_REPORTS] = subject_reports,
 };
 
 static enum wf_status parse_options(int argc,
@@ -171,6 +173,7 @@ static void finish(struct subject *s)
         subject_memory_destroy(s);
         subject_close(s);
     }
+    wf_buf_free(&s->reports);
     if (s->window) {
         (void)munmap(s->window, WF_SP_WINDOW_BYTES);
     }

@@ -66,9 +66,12 @@ enum wf_status subject_run(struct subject *s,
     }
     int64_t start_ns = wf_monotonic_ns();
     st = record(s, 0, err);
+    wf_buf_clear(&s->reports);
+    s->noting = s->hip.wf_rt_launch_report != NULL;
     if (st == WF_OK) {
         st = subject_enqueue(s, run.program, err);
     }
+    s->noting = false;
     if (st == WF_OK) {
         st = record(s, 1, err);
     }

@@ -42,6 +42,8 @@
     X(RUN)         /* wf_sp_run -> wf_sp_ran */                                   \
     X(MEASURE)     /* wf_sp_measure -> wf_sp_measured, wf_sp_sample each */       \
     X(POWER)       /* -> wf_sp_power */                                           \
+    X(OPTION)      /* name NUL value NUL: of a runtime that models */             \
+    X(REPORTS)     /* -> JSON array, NUL: of the last RUN's launches */           \
     X(QUIT)                                                                       \
     X(PARAM) /* from the subject: name -> wf_sp_param */
 
