@@ -5,6 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The flat apertures, 4 GiB each, where the Linux driver puts them: a FLAT address in
+ * one is a byte offset in the workgroup's LDS or in the lane's scratch. SHARED_BASE and
+ * PRIVATE_BASE read as these. */
+#define EM_SHARED_APERTURE  UINT64_C(0x1000000000000)
+#define EM_PRIVATE_APERTURE UINT64_C(0x2000000000000)
+
 enum em_access_kind {
     EM_READ,
     EM_WRITE,
