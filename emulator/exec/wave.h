@@ -38,11 +38,11 @@ struct em_wave {
     _Alignas(64) uint32_t s[EM_SCALARS];
     uint32_t scc; /* 0 or 1 */
     uint32_t mode;
-    uint32_t pc;         /* current instruction: index of its dword in the code */
-    uint8_t gpr_idx;     /* s_set_gpr_idx_on: bits src0 src1 src2 dst, 0 when off */
+    uint32_t pc;          /* current instruction: index of its dword in the code */
+    uint8_t gpr_idx;      /* s_set_gpr_idx_on: bits src0 src1 src2 dst, 0 when off */
     uint32_t trap_status; /* HW_REG_TRAPSTS, STATUS bits that s_getreg asks for */
-    unsigned id;         /* in its workgroup */
-    bool exact;          /* MFMA: the hardware's rounding, not FMA */
+    unsigned id;          /* in its workgroup */
+    bool exact;           /* MFMA: the hardware's rounding, not FMA */
     struct em_group *group;
     const struct em_code *code;
     struct em_space *space;
@@ -51,10 +51,17 @@ struct em_wave {
     uint8_t *scratch;         /* [lane][scratch_bytes]; NULL where there is none */
     uint32_t scratch_bytes;   /* of a lane */
     uint64_t instructions;    /* executed so far */
+    /* What the kernel's allocation holds: VGPRs, accumulation VGPRs, SGPRs. A register
+     * behind them that an instruction indexes (s_set_gpr_idx, s_movrel) is a fault. */
+    uint16_t vgprs, agprs, sgprs;
+    uint8_t state;       /* launch/: enum em_wave_state */
+    uint32_t barriers;   /* passed */
+    uint32_t fork_depth; /* s_cbranch_*_fork: entries on the stack in SGPRs */
     _Alignas(64) uint32_t temp[12][EM_LANES]; /* sources with modifiers, results */
 };
 
-/* Registers undefined (not initialised, by the shadow), EXEC all ones. NULL: no memory. */
+/* Registers undefined (not initialised, by the shadow), EXEC all ones. NULL: no memory.
+ */
 struct em_wave *em_wave_create(void);
 void em_wave_destroy(struct em_wave *w);
 
@@ -137,12 +144,22 @@ struct em_op {
     uint32_t next;  /* index of the one behind it */
     uint8_t class;  /* enum em_class */
     uint8_t reads, writes;
+    uint8_t flags;                      /* the unit's own */
     struct em_span read[5], written[2]; /* EXEC is not among them; M0, VCC are */
 };
 
 /* Makes `in` ready to run; an instruction that no unit implements gets a `run` that
  * faults with its mnemonic. index and next are left to the caller. */
 void em_bind(const struct em_inst *in, struct em_op *ret);
+
+/* Fills read and written: what operands say and what the operation implies (M0). False
+ * where an operand runs past the end of its register file. */
+bool em_bind_spans(struct em_op *op);
+
+/* Runs the wave until something else than the next instruction is due: EM_GO when it
+ * has executed `until` instructions in all (w->instructions), else what stopped it.
+ * w->pc is the next instruction to run, on EM_FAULTED the faulty one. */
+enum em_flow em_wave_run(struct em_wave *w, uint64_t until);
 
 /* The units: set run, fn, data and class, and return true where they implement it. */
 bool em_bind_scalar(struct em_op *op); /* SALU, branches, SMEM, waits, barriers */
