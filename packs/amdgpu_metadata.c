@@ -9,6 +9,9 @@
 
 #define NOTE_TYPE 32
 #define MAX_ARGS  1024
+#define MAX_KIND  64 /* characters of a hidden argument's kind */
+
+#define HIDDEN_BYTES 7 /* of "hidden_" */
 
 struct metadata {
     struct wf_code_object *c;
@@ -38,10 +41,13 @@ static bool skip_value(struct msgpack *m)
     return msgpack_next(m, &v) && msgpack_skip_content(m, &v);
 }
 
-static bool read_arg(struct msgpack *m, struct wf_code_arg *ret, bool *ret_hidden)
+/* *ret_kind: ".value_kind". */
+static bool read_arg(struct msgpack *m,
+                     struct wf_code_arg *ret,
+                     struct msgpack_item *ret_kind)
 {
-    struct msgpack_item map, key, v;
-    *ret_hidden = false;
+    struct msgpack_item map, key;
+    ret_kind->kind = MSGPACK_NIL;
     if (!msgpack_next(m, &map) || map.kind != MSGPACK_MAP) {
         return false;
     }
@@ -55,8 +61,7 @@ static bool read_arg(struct msgpack *m, struct wf_code_arg *ret, bool *ret_hidde
         } else if (msgpack_is(&key, ".size")) {
             good = next_u32(m, &ret->bytes);
         } else if (msgpack_is(&key, ".value_kind")) {
-            good = msgpack_next(m, &v) && v.kind == MSGPACK_STRING;
-            *ret_hidden = good && v.count > 7 && memcmp(v.s, "hidden_", 7) == 0;
+            good = msgpack_next(m, ret_kind) && ret_kind->kind == MSGPACK_STRING;
         } else {
             good = skip_value(m);
         }
@@ -67,6 +72,34 @@ static bool read_arg(struct msgpack *m, struct wf_code_arg *ret, bool *ret_hidde
     return true;
 }
 
+static enum wf_status no_memory(const struct metadata *md)
+{
+    return wf_errorf(md->err, WF_ENOMEM, "%s: no memory for its arguments",
+                     md->c->source);
+}
+
+static enum wf_status add_arg(struct metadata *md,
+                              struct wf_code_kernel *k,
+                              const struct wf_code_arg *arg,
+                              const struct msgpack_item *kind)
+{
+    if (kind->kind != MSGPACK_STRING || kind->count <= HIDDEN_BYTES ||
+        memcmp(kind->s, "hidden_", HIDDEN_BYTES) != 0) {
+        k->arg[k->arg_count++] = *arg;
+        return WF_OK;
+    }
+    size_t n = kind->count - HIDDEN_BYTES;
+    char *name = n > MAX_KIND ? NULL : arena_calloc(&md->c->arena, n + 1, 1);
+    if (name == NULL) {
+        return n > MAX_KIND ? bad(md) : no_memory(md);
+    }
+    memcpy(name, kind->s + HIDDEN_BYTES, n);
+    k->hidden[k->hidden_count++] = (struct wf_code_hidden){ .kind = name,
+                                                            .offset = arg->offset,
+                                                            .bytes = arg->bytes };
+    return WF_OK;
+}
+
 static enum wf_status read_args(struct metadata *md, struct wf_code_kernel *k)
 {
     struct msgpack_item list;
@@ -75,22 +108,28 @@ static enum wf_status read_args(struct metadata *md, struct wf_code_kernel *k)
         return bad(md);
     }
     k->arg = arena_calloc(&md->c->arena, list.count, sizeof *k->arg);
-    if (k->arg == NULL) {
-        return wf_errorf(md->err, WF_ENOMEM, "%s: no memory for its arguments",
-                         md->c->source);
+    k->hidden = arena_calloc(&md->c->arena, list.count, sizeof *k->hidden);
+    if (k->arg == NULL || k->hidden == NULL) {
+        return no_memory(md);
     }
     k->arg_count = 0;
-    for (uint32_t i = 0; i < list.count; i++) {
-        bool hidden;
+    k->hidden_count = 0;
+    enum wf_status st = WF_OK;
+    for (uint32_t i = 0; st == WF_OK && i < list.count; i++) {
+        struct msgpack_item kind;
         struct wf_code_arg a = { 0 };
-        if (!read_arg(&md->m, &a, &hidden)) {
-            return bad(md);
-        }
-        if (!hidden) {
-            k->arg[k->arg_count++] = a;
-        }
+        st = read_arg(&md->m, &a, &kind) ? add_arg(md, k, &a, &kind) : bad(md);
     }
-    return WF_OK;
+    return st;
+}
+
+static bool read_required(struct msgpack *m, uint32_t ret[3])
+{
+    struct msgpack_item list;
+    if (!msgpack_next(m, &list) || list.kind != MSGPACK_ARRAY || list.count != 3) {
+        return false;
+    }
+    return next_u32(m, &ret[0]) && next_u32(m, &ret[1]) && next_u32(m, &ret[2]);
 }
 
 static uint32_t *number_member(struct wf_code_kernel *k, const struct msgpack_item *key)
@@ -132,6 +171,15 @@ static enum wf_status read_member(struct metadata *md,
         bool good = msgpack_next(&md->m, &v) && v.kind == MSGPACK_STRING;
         *ret_symbol = v;
         return good ? WF_OK : bad(md);
+    }
+    if (msgpack_is(&key, ".reqd_workgroup_size")) {
+        return read_required(&md->m, k->required_workgroup) ? WF_OK : bad(md);
+    }
+    if (msgpack_is(&key, ".uses_dynamic_stack")) {
+        bool read = msgpack_next(&md->m, &v) &&
+                    (v.kind == MSGPACK_BOOL || v.kind == MSGPACK_UINT);
+        k->dynamic_stack = read && v.u != 0;
+        return read ? WF_OK : bad(md);
     }
     uint32_t *number = number_member(k, &key);
     bool good = number != NULL ? next_u32(&md->m, number) : skip_value(&md->m);

@@ -21,6 +21,12 @@ struct wf_code_arg {
     uint32_t offset, bytes;
 };
 
+/* An argument that the runtime fills in. */
+struct wf_code_hidden {
+    const char *kind; /* ".value_kind" less "hidden_" */
+    uint32_t offset, bytes;
+};
+
 struct wf_code_kernel {
     const char *name;
     bool has_layout;         /* arg is known (AMDGPU, cubin) */
@@ -31,6 +37,10 @@ struct wf_code_kernel {
     uint32_t private_bytes; /* scratch of a work-item */
     uint32_t vgpr_spills, sgpr_spills;
     uint32_t vgprs, agprs, sgprs, lds_bytes, max_workgroup;
+    struct wf_code_hidden *hidden;
+    size_t hidden_count;
+    uint32_t required_workgroup[3]; /* 0: not said */
+    bool dynamic_stack;
 };
 
 struct wf_code_object; /* opaque */

@@ -10,15 +10,18 @@
 #define SECTION_BYTES 64
 #define SEGMENT_BYTES 56
 #define SYMBOL_BYTES  24
+#define RELA_BYTES    24
 #define MAX_TABLES    4096
 #define MAX_SYMBOLS   (1u << 18)
 #define TYPE_SYMTAB   2
+#define TYPE_RELA     4
 #define TYPE_DYNSYM   11
 #define SEGMENT_NOTE  4
+#define FLAG_ALLOC    2
 
 struct section {
     uint32_t name, type, link;
-    uint64_t offset, size, entry;
+    uint64_t flags, offset, size, entry;
 };
 
 static const uint8_t *at(const struct elf *e, uint64_t offset, uint64_t n)
@@ -98,6 +101,7 @@ static struct section section_at(const struct elf *e, uint32_t i)
     const uint8_t *s = e->data + e->section_offset + (uint64_t)i * SECTION_BYTES;
     return (struct section){ .name = u32(s),
                              .type = u32(s + 4),
+                             .flags = u64(s + 8),
                              .offset = u64(s + 24),
                              .size = u64(s + 32),
                              .link = u32(s + 40),
@@ -122,32 +126,57 @@ struct visitor {
     uint32_t left;
 };
 
-static enum wf_status visit_table(const struct elf *e,
-                                  const struct section *table,
-                                  struct visitor *v,
-                                  struct wf_error *err)
+/* Checks a symbol table and gives its string table. */
+static enum wf_status open_table(const struct elf *e,
+                                 const struct section *table,
+                                 struct section *ret_names,
+                                 struct wf_error *err)
 {
     if (table->link >= e->section_count || table->entry != SYMBOL_BYTES ||
         at(e, table->offset, table->size) == NULL) {
         return bad(e, "symbol table outside the file", err);
     }
-    struct section names = section_at(e, table->link);
-    if (at(e, names.offset, names.size) == NULL) {
+    *ret_names = section_at(e, table->link);
+    if (at(e, ret_names->offset, ret_names->size) == NULL) {
         return bad(e, "string table outside the file", err);
     }
-    for (uint64_t i = 0; i < table->size / SYMBOL_BYTES; i++) {
-        const uint8_t *p = e->data + table->offset + i * SYMBOL_BYTES;
-        struct elf_symbol s = { .name = string_at(e, &names, u32(p)),
+    return WF_OK;
+}
+
+/* Of a table that open_table has checked; name NULL where it has none. */
+static struct elf_symbol symbol_at(const struct elf *e,
+                                   const struct section *table,
+                                   const struct section *names,
+                                   uint64_t i)
+{
+    const uint8_t *p = e->data + table->offset + i * SYMBOL_BYTES;
+    return (struct elf_symbol){ .name = string_at(e, names, u32(p)),
                                 .binding = p[4] >> 4,
                                 .type = p[4] & 15,
                                 .other = p[5],
-                                .section = u16(p + 6) };
+                                .section = u16(p + 6),
+                                .value = u64(p + 8),
+                                .bytes = u64(p + 16) };
+}
+
+static enum wf_status visit_table(const struct elf *e,
+                                  const struct section *table,
+                                  struct visitor *v,
+                                  struct wf_error *err)
+{
+    struct section names;
+    enum wf_status st = open_table(e, table, &names, err);
+    if (st != WF_OK) {
+        return st;
+    }
+    for (uint64_t i = 0; i < table->size / SYMBOL_BYTES; i++) {
+        struct elf_symbol s = symbol_at(e, table, &names, i);
         if (s.name == NULL || v->left == 0) {
             return bad(e, v->left == 0 ? "too many symbols" : "symbol without a name",
                        err);
         }
         v->left--;
-        enum wf_status st = v->visit(v->ctx, &s, err);
+        st = v->visit(v->ctx, &s, err);
         if (st != WF_OK) {
             return st;
         }
@@ -168,6 +197,86 @@ enum wf_status elf_symbols(const struct elf *elf,
         struct section s = section_at(elf, i);
         if (s.type == TYPE_SYMTAB || s.type == TYPE_DYNSYM) {
             st = visit_table(elf, &s, &v, err);
+        }
+    }
+    return st;
+}
+
+enum wf_status elf_segment_at(const struct elf *elf,
+                              uint16_t i,
+                              struct elf_segment *ret,
+                              struct wf_error *err)
+{
+    const uint8_t *s = elf->data + elf->segment_offset + (uint64_t)i * SEGMENT_BYTES;
+    struct elf_segment segment = { .type = u32(s),
+                                   .flags = u32(s + 4),
+                                   .offset = u64(s + 8),
+                                   .address = u64(s + 16),
+                                   .file_bytes = u64(s + 32),
+                                   .memory_bytes = u64(s + 40) };
+    if (at(elf, segment.offset, segment.file_bytes) == NULL) {
+        return bad(elf, "segment outside the file", err);
+    }
+    *ret = segment;
+    return WF_OK;
+}
+
+struct relocation_visitor {
+    enum wf_status (*visit)(void *, const struct elf_relocation *, struct wf_error *);
+    void *ctx;
+    uint32_t left;
+};
+
+static enum wf_status visit_relocations(const struct elf *e,
+                                        const struct section *rela,
+                                        struct relocation_visitor *v,
+                                        struct wf_error *err)
+{
+    struct section table = { 0 }, names = { 0 };
+    if (rela->entry != RELA_BYTES || at(e, rela->offset, rela->size) == NULL) {
+        return bad(e, "relocations outside the file", err);
+    }
+    enum wf_status st = WF_OK;
+    if (rela->link != 0 && rela->link < e->section_count) {
+        table = section_at(e, rela->link);
+        st = open_table(e, &table, &names, err);
+    }
+    for (uint64_t i = 0; st == WF_OK && i < rela->size / RELA_BYTES; i++) {
+        const uint8_t *p = e->data + rela->offset + i * RELA_BYTES;
+        uint32_t symbol = u32(p + 12);
+        struct elf_relocation r = { .address = u64(p),
+                                    .type = u32(p + 8),
+                                    .addend = (int64_t)u64(p + 16),
+                                    .symbol = { .name = "" } };
+        if (symbol != 0 && symbol < table.size / SYMBOL_BYTES) {
+            r.symbol = symbol_at(e, &table, &names, symbol);
+        } else if (symbol != 0) {
+            return bad(e, "relocation against a symbol that is not there", err);
+        }
+        if (r.symbol.name == NULL || v->left == 0) {
+            return bad(e,
+                       v->left == 0 ? "too many relocations" : "symbol without a name",
+                       err);
+        }
+        v->left--;
+        st = v->visit(v->ctx, &r, err);
+    }
+    return st;
+}
+
+enum wf_status elf_relocations(const struct elf *elf,
+                               enum wf_status (*visit)(void *ctx,
+                                                       const struct elf_relocation *r,
+                                                       struct wf_error *err),
+                               void *ctx,
+                               struct wf_error *err)
+{
+    struct relocation_visitor v = { .visit = visit, .ctx = ctx, .left = MAX_SYMBOLS };
+    enum wf_status st = WF_OK;
+    for (uint32_t i = 0; st == WF_OK && i < elf->section_count; i++) {
+        struct section s = section_at(elf, i);
+        if (s.type == TYPE_RELA && (s.flags & FLAG_ALLOC) != 0) {
+            st = visit_relocations(elf, &s, &v, err);
         }
     }
     return st;

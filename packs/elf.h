@@ -37,6 +37,28 @@ struct elf_symbol {
     uint8_t type;     /* 1 object, 2 function */
     uint8_t other;
     uint16_t section; /* 0: undefined */
+    uint64_t value, bytes;
+};
+
+enum {
+    ELF_SEGMENT_LOAD = 1
+};
+enum { /* of a segment's flags */
+    ELF_SEGMENT_EXECUTE = 1,
+    ELF_SEGMENT_WRITE = 2
+};
+
+struct elf_segment {
+    uint32_t type, flags;
+    uint64_t offset, file_bytes; /* in the file, checked */
+    uint64_t address, memory_bytes;
+};
+
+struct elf_relocation {
+    uint64_t address; /* of what is changed */
+    uint32_t type;
+    int64_t addend;
+    struct elf_symbol symbol; /* name "" where it has none */
 };
 
 bool elf_is_elf(const void *data, size_t bytes);
@@ -55,6 +77,21 @@ enum wf_status elf_symbols(const struct elf *elf,
                                                    struct wf_error *err),
                            void *ctx,
                            struct wf_error *err);
+
+/* Segment i < segment_count; EPARSE where its content is not in the file. */
+enum wf_status elf_segment_at(const struct elf *elf,
+                              uint16_t i,
+                              struct elf_segment *ret,
+                              struct wf_error *err);
+
+/* Calls visit for every relocation (with addend) of the sections that are loaded, until
+ * it fails. */
+enum wf_status elf_relocations(const struct elf *elf,
+                               enum wf_status (*visit)(void *ctx,
+                                                       const struct elf_relocation *r,
+                                                       struct wf_error *err),
+                               void *ctx,
+                               struct wf_error *err);
 
 /* Content of the first section of that name; ENOTFOUND. */
 enum wf_status elf_section(const struct elf *elf,
