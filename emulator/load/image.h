@@ -7,15 +7,16 @@
 #include "emulator/exec/code.h"
 #include "emulator/memory/space.h"
 
-/* Hidden kernel arguments, by the names of the metadata (".value_kind" less "hidden_"). */
-#define EM_HIDDEN_ARGS(X)                                                               \
-    X(block_count_x) X(block_count_y) X(block_count_z)                                  \
-    X(group_size_x) X(group_size_y) X(group_size_z)                                     \
-    X(remainder_x) X(remainder_y) X(remainder_z)                                        \
-    X(global_offset_x) X(global_offset_y) X(global_offset_z)                            \
-    X(grid_dims) X(dynamic_lds_size) X(private_base) X(shared_base) X(queue_ptr)        \
-    X(printf_buffer) X(hostcall_buffer) X(heap_v1) X(default_queue)                     \
-    X(completion_action) X(multigrid_sync_arg) X(none)
+/* Hidden kernel arguments, by the names of the metadata (".value_kind" less "hidden_").
+ */
+#define EM_HIDDEN_ARGS(X)                                                             \
+    X(block_count_x)                                                                  \
+    X(block_count_y) X(block_count_z) X(group_size_x) X(group_size_y) X(group_size_z) \
+        X(remainder_x) X(remainder_y) X(remainder_z) X(global_offset_x)               \
+            X(global_offset_y) X(global_offset_z) X(grid_dims) X(dynamic_lds_size)    \
+                X(private_base) X(shared_base) X(queue_ptr) X(printf_buffer)          \
+                    X(hostcall_buffer) X(heap_v1) X(default_queue)                    \
+                        X(completion_action) X(multigrid_sync_arg) X(none)
 
 enum em_hidden {
 #define X(name) EM_HIDDEN_##name,
@@ -31,9 +32,9 @@ struct em_kernel_arg {
 };
 
 struct em_kernel {
-    const char *name;     /* without ".kd" */
-    uint32_t entry;       /* index in the code */
-    uint32_t lds_bytes;   /* static */
+    const char *name;       /* without ".kd" */
+    uint32_t entry;         /* index in the code */
+    uint32_t lds_bytes;     /* static */
     uint32_t private_bytes; /* scratch of a lane */
     bool dynamic_stack;
     uint32_t kernarg_bytes;
@@ -44,7 +45,7 @@ struct em_kernel {
     unsigned required_workgroup[3];             /* 0: not said */
     /* The descriptor's words. */
     uint32_t rsrc1, rsrc2, rsrc3;
-    uint16_t properties;     /* kernel_code_properties */
+    uint16_t properties;      /* kernel_code_properties */
     uint16_t kernarg_preload; /* dwords | offset << 7 */
 };
 
@@ -72,8 +73,13 @@ bool em_image_variable(const struct em_image *image,
                        uint64_t *ret_address,
                        uint64_t *ret_bytes);
 /* The function that holds a dword of the code, and how far in; NULL where none does. */
-const char *em_image_symbol(const struct em_image *image, uint32_t index, uint32_t *ret_bytes);
+const char *em_image_symbol(const struct em_image *image,
+                            uint32_t index,
+                            uint32_t *ret_bytes);
 /* "file.hip:12" of a dword from .debug_line; false where there is none. */
-bool em_image_line(const struct em_image *image, uint32_t index, char *text, size_t bytes);
+bool em_image_line(const struct em_image *image,
+                   uint32_t index,
+                   char *text,
+                   size_t bytes);
 
 #endif
