@@ -9,24 +9,31 @@ struct format {
 
 static const struct format formats[2] = { { 3, 4, 8 }, { 2, 5, 16 } };
 
-/* Adds to `bits` (of which `drop` are to be cut off) what rounds them. */
-typedef uint64_t (*round_fn)(uint64_t bits, unsigned drop, uint32_t seed);
+/* Rounds `bits`, of which `drop` are cut off: `normal_drop` of a normal result, the
+ * rest because the result is denormal. */
+typedef uint64_t (*round_fn)(uint64_t bits,
+                             unsigned drop,
+                             unsigned normal_drop,
+                             uint32_t seed);
 
-static uint64_t round_nearest(uint64_t bits, unsigned drop, uint32_t seed)
+static uint64_t round_nearest(uint64_t bits,
+                              unsigned drop,
+                              unsigned normal_drop,
+                              uint32_t seed)
 {
+    (void)normal_drop;
     (void)seed;
     uint64_t odd = bits >> drop & 1;
-    return bits + ((UINT64_C(1) << (drop - 1)) - 1 + odd);
+    return (bits + ((UINT64_C(1) << (drop - 1)) - 1 + odd)) >> drop;
 }
 
-static uint64_t round_stochastic(uint64_t bits, unsigned drop, uint32_t seed)
+static uint64_t round_stochastic(uint64_t bits,
+                                 unsigned drop,
+                                 unsigned normal_drop,
+                                 uint32_t seed)
 {
-    /* The seed's bits stand where those of a normal result's dropped bits do; denormal
-     * results drop more, and compare their upper ones with it. */
-    if (drop <= 32) {
-        return bits + (seed >> (32 - drop));
-    }
-    return bits + ((uint64_t)seed << (drop - 32));
+    bits >>= drop - normal_drop;
+    return (bits + (seed >> (32 - normal_drop))) >> normal_drop;
 }
 
 static uint8_t convert(float value, uint32_t seed, bool bf8, bool saturate, round_fn fn)
@@ -37,15 +44,13 @@ static uint8_t convert(float value, uint32_t seed, bool bf8, bool saturate, roun
     uint8_t sign = (uint8_t)(bits >> 24 & 0x80);
     uint32_t magnitude = bits & UINT32_C(0x7fffffff);
     uint8_t largest = sign | 0x7f;
-    if (magnitude > UINT32_C(0x7f800000)) {
+    if (magnitude >= UINT32_C(0x7f800000)) {
         return 0x80;
-    }
-    if (magnitude == UINT32_C(0x7f800000)) {
-        return saturate ? largest : 0x80;
     }
     int exponent = (int)(magnitude >> 23) - 127 + (int)f->bias;
     uint64_t mantissa = magnitude & 0x7fffff;
-    unsigned drop = 23 - f->mantissa_bits;
+    unsigned normal_drop = 23 - f->mantissa_bits;
+    unsigned drop = normal_drop;
     if (exponent >= 1) {
         mantissa |= (uint64_t)exponent << 23;
     } else if (exponent > -30) {
@@ -55,7 +60,7 @@ static uint8_t convert(float value, uint32_t seed, bool bf8, bool saturate, roun
     } else {
         return 0;
     }
-    uint64_t code = fn(mantissa, drop, seed) >> drop;
+    uint64_t code = fn(mantissa, drop, normal_drop, seed);
     if (code > 0x7f) {
         return saturate ? largest : 0x80;
     }

@@ -31,8 +31,9 @@ static inline float em_fp8_to_f32(uint8_t code, bool bf8)
  * rounds to zero is +0. */
 uint8_t em_f32_to_fp8(float value, bool bf8, bool saturate);
 
-/* Stochastic: the upper bits of `seed` (as many as the mantissa loses: 20 or 21) are
- * added to the bits that are dropped, which are then cut off. */
+/* Stochastic: the upper bits of `seed` (as many as a normal result's mantissa loses: 20
+ * or 21) are added to the bits that are dropped, which are then cut off. The mantissa
+ * of a denormal result is first shifted to its place, losing bits. */
 uint8_t em_f32_to_fp8_sr(float value, uint32_t seed, bool bf8, bool saturate);
 
 #endif
