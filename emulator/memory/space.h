@@ -53,6 +53,10 @@ uint64_t em_space_used(const struct em_space *space, int device);
 /* The allocation, live or freed, that holds `address`, else the nearest one below it;
  * false where there is none. */
 bool em_space_find(struct em_space *space, uint64_t address, struct em_allocation *ret);
+/* The allocation with the lowest address above `address`. */
+bool em_space_find_above(struct em_space *space,
+                         uint64_t address,
+                         struct em_allocation *ret);
 /* What is at [address, address + bytes), in words: "4 bytes at 0x... are 16 bytes
  * behind the end of allocation #3 (4096 bytes at 0x..., device 0)". Always terminated.
  */
