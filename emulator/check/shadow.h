@@ -33,8 +33,10 @@ struct em_shadow {
     uint64_t v[EM_ROWS];   /* bit a lane: was written */
     uint64_t s[2];         /* bit a scalar: was written */
     bool scc;
-    uint64_t v_pending[EM_ROWS / 64]; /* bit a register: a load is on its way */
-    uint64_t s_pending[2];
+    /* Bit a register: a load is on its way. A word more than the registers need, so that
+     * eight bytes may be read at any register's byte. */
+    uint64_t v_pending[EM_ROWS / 64 + 1];
+    uint64_t s_pending[EM_SCALARS / 64 + 1];
     unsigned outstanding;             /* entries in use */
     struct em_outstanding entry[EM_OUTSTANDING]; /* oldest first */
     /* Where an unwritten value in a VGPR came from: pc of the LDS read + 1, else 0. */
