@@ -20,8 +20,19 @@ uint64_t em_code_address(const struct em_code *code, uint32_t index);
 bool em_code_index(const struct em_code *code, uint64_t address, uint32_t *ret);
 /* The instruction that starts at that dword; index < count. */
 const struct em_op *em_code_at(const struct em_code *code, uint32_t index);
-/* Whether the code holds global atomics whose order changes a result (floating point, or
- * a value returned): such launches run their workgroups in order, on one thread. */
+/* Whether the code holds global atomics whose order changes a result (floating point,
+ * or a value returned): such launches run their workgroups in order, on one thread. */
 bool em_code_order_matters(const struct em_code *code);
+
+/* What the code that a kernel can reach from its entry does; where it jumps through a
+ * register, all of the code counts. */
+struct em_reach {
+    bool order_matters;           /* as above, of this kernel */
+    unsigned vgprs, agprs, sgprs; /* the highest register named, + 1 */
+};
+enum wf_status em_code_reach(const struct em_code *code,
+                             uint32_t entry,
+                             struct em_reach *ret,
+                             struct wf_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* Creates waves and reads scalar operands. */
+/* Creates waves. */
 #include "emulator/exec/wave.h"
 
 #include <stdlib.h>
@@ -15,6 +15,9 @@ struct em_wave *em_wave_create(void)
     memset(w, 0, sizeof(*w));
     memset(v, 0, (size_t)EM_ROWS * EM_LANES * sizeof(*v));
     w->v = v;
+    w->vgprs = 256;
+    w->agprs = 256;
+    w->sgprs = EM_FLAT_SCRATCH;
     em_set_s64(w, EM_EXEC, ~UINT64_C(0));
     return w;
 }

@@ -54,6 +54,7 @@ struct em_wave {
     /* What the kernel's allocation holds: VGPRs, accumulation VGPRs, SGPRs. A register
      * behind them that an instruction indexes (s_set_gpr_idx, s_movrel) is a fault. */
     uint16_t vgprs, agprs, sgprs;
+    bool careful;        /* the code names registers beyond those */
     uint8_t state;       /* launch/: enum em_wave_state */
     uint32_t barriers;   /* passed */
     uint32_t fork_depth; /* s_cbranch_*_fork: entries on the stack in SGPRs */
