@@ -130,7 +130,24 @@ static inline size_t em_mfma_d_offset(const struct em_mfma_shape *s,
 void em_mfma_fast_f32(const struct em_mfma_job *job);
 void em_mfma_i32(const struct em_mfma_job *job);
 void em_mfma_f64(const struct em_mfma_job *job);
-/* F16, BF16, XF32, FP8, BF8 by the hardware's rule. */
+/* F16, BF16, XF32, FP8, BF8 by the hardware's rule (mfma_exact.c). */
 void em_mfma_exact(const struct em_mfma_job *job);
+
+/* The rule for one output, without vectors: infinities, NaN and products beyond 2^128
+ * too. `at_a`, `at_b`: where the products are, as em_mfma_offsets gives it, from `a`
+ * and `b` on. */
+struct em_mfma_rule {
+    unsigned products;      /* of an output */
+    unsigned group;         /* products that are added up together */
+    bool halves;            /* even and odd ones of a group apart: FP8 */
+    int lowest_a, lowest_b; /* exponents of the types' denormals */
+};
+struct em_mfma_rule em_mfma_rule(const struct em_mfma_shape *s);
+float em_mfma_exact_output(const struct em_mfma_rule *rule,
+                           const float *a,
+                           const uint16_t *at_a,
+                           const float *b,
+                           const uint16_t *at_b,
+                           float c);
 
 #endif
