@@ -1,7 +1,8 @@
-/* Races and unwritten bytes of LDS and of global memory. Two accesses of different waves
- * conflict when one writes, neither or only one is atomic, and nothing orders them: a
- * barrier orders a workgroup's waves; between workgroups only a release and an acquire at
- * device scope do. A write of the value that is there already is no conflict. */
+/* Races and unwritten bytes of LDS and of global memory. Two accesses of different
+ * waves conflict when one writes, neither or only one is atomic, and nothing orders
+ * them: a barrier orders a workgroup's waves; between workgroups only a release and an
+ * acquire at device scope do. A write of the value that is there already is no
+ * conflict. */
 #ifndef WF_EMULATOR_CHECK_RACE_H
 #define WF_EMULATOR_CHECK_RACE_H
 
@@ -17,8 +18,10 @@ void em_lds_shadow_destroy(struct em_lds_shadow *s);
 struct em_global_shadow *em_global_shadow_create(void);
 void em_global_shadow_destroy(struct em_global_shadow *s);
 
-/* Before the access is carried out. ret_written (reads; may be NULL): per dword of a
- * lane's data, the lanes whose bytes were all written. */
+/* Before the access is carried out, and after its bounds are known to be good: what is
+ * there is compared with what will be written. ret_written (reads; may be NULL): per
+ * dword of a lane's data, the lanes whose bytes were all written. A direct load to LDS
+ * is a write without data, before its em_shadow_issue. */
 enum em_flow em_race_lds(struct em_wave *w,
                          const struct em_op *op,
                          const struct em_access *access,

@@ -9,7 +9,7 @@
 #include "emulator/check/shadow.h"
 
 #include "core/buf.h"
-#include "emulator/check/race.h"
+#include "emulator/check/race_lds.h"
 #include "emulator/exec/code.h"
 
 #include <limits.h>
@@ -132,6 +132,9 @@ static void retire(struct em_wave *w)
             continue;
         }
         mark(s, e->written, false);
+        if (e->lds_time) {
+            em_race_lds_done(w, e->lds_time);
+        }
         if (e->lds_begin < e->lds_end) {
             em_race_lds_pending(w, e->lds_begin, e->lds_end, false);
         }
@@ -177,6 +180,7 @@ void em_shadow_issue(struct em_wave *w,
 {
     struct em_shadow *s = w->shadow;
     bool done = false;
+    em_race_lds_barriers(w);
     if (counter & EM_VMCNT) {
         done = release(s, EM_VMCNT, MAX_VMCNT - 1);
     }
@@ -196,6 +200,8 @@ void em_shadow_issue(struct em_wave *w,
         .written = written,
         .lds_begin = lds_begin,
         .lds_end = lds_end,
+        .lds_time =
+            op->class == EM_CLASS_LDS && written.count == 0 ? em_race_lds_time(w) : 0,
     };
     mark(s, written, true);
     if (lds_begin < lds_end) {
@@ -207,6 +213,10 @@ void em_shadow_wait(struct em_wave *w, unsigned vm, unsigned lgkm)
 {
     struct em_shadow *s = w->shadow;
     bool done = false;
+    if (s->outstanding == 0) {
+        return;
+    }
+    em_race_lds_barriers(w);
     if (vm != UINT_MAX) {
         done = release(s, EM_VMCNT, vm);
     }

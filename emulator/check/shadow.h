@@ -1,7 +1,7 @@
-/* What is known of a wave's registers besides their values: written or not, lane by lane,
- * and whether a load of them is still on its way. Values that were never written may be
- * moved and computed with (compilers do); using one as an address, in a branch, in EXEC
- * or storing it to memory is the fault. */
+/* What is known of a wave's registers besides their values: written or not, lane by
+ * lane, and whether a load of them is still on its way. Values that were never written
+ * may be moved and computed with (compilers do); using one as an address, in a branch,
+ * in EXEC or storing it to memory is the fault. */
 #ifndef WF_EMULATOR_CHECK_SHADOW_H
 #define WF_EMULATOR_CHECK_SHADOW_H
 
@@ -12,17 +12,18 @@
 /* Which counter an outstanding operation holds. */
 enum em_counter {
     EM_VMCNT = 1,
-    EM_LGKM_LDS = 2,   /* in order */
-    EM_LGKM_SMEM = 4,  /* in any order */
+    EM_LGKM_LDS = 2,  /* in order */
+    EM_LGKM_SMEM = 4, /* in any order */
     EM_FLAT_BOTH = EM_VMCNT | EM_LGKM_LDS
 };
 
 struct em_outstanding {
-    uint8_t counter;  /* those it still holds */
+    uint8_t counter; /* those it still holds */
     uint32_t pc;
     struct em_span written; /* count 0: a store */
     /* A load to LDS: the bytes that it will write. */
     uint32_t lds_begin, lds_end;
+    uint32_t lds_time; /* of an LDS write: the wave's time then; else 0 */
 };
 
 enum {
@@ -30,14 +31,14 @@ enum {
 };
 
 struct em_shadow {
-    uint64_t v[EM_ROWS];   /* bit a lane: was written */
-    uint64_t s[2];         /* bit a scalar: was written */
+    uint64_t v[EM_ROWS]; /* bit a lane: was written */
+    uint64_t s[2];       /* bit a scalar: was written */
     bool scc;
-    /* Bit a register: a load is on its way. A word more than the registers need, so that
-     * eight bytes may be read at any register's byte. */
+    /* Bit a register: a load is on its way. A word more than the registers need, so
+     * that eight bytes may be read at any register's byte. */
     uint64_t v_pending[EM_ROWS / 64 + 1];
     uint64_t s_pending[EM_SCALARS / 64 + 1];
-    unsigned outstanding;             /* entries in use */
+    unsigned outstanding;                        /* entries in use */
     struct em_outstanding entry[EM_OUTSTANDING]; /* oldest first */
     /* Where an unwritten value in a VGPR came from: pc of the LDS read + 1, else 0. */
     uint32_t origin[EM_ROWS];
@@ -46,8 +47,8 @@ struct em_shadow {
 struct em_shadow *em_shadow_create(void); /* nothing written, nothing pending */
 void em_shadow_destroy(struct em_shadow *shadow);
 
-/* Lanes of which all dwords of the operand were written: a scalar or a constant gives all
- * lanes or none. */
+/* Lanes of which all dwords of the operand were written: a scalar or a constant gives
+ * all lanes or none. */
 static inline uint64_t em_shadow_get(const struct em_shadow *s, struct em_operand o)
 {
     uint64_t lanes = ~UINT64_C(0);
@@ -93,8 +94,8 @@ enum em_flow em_shadow_use(struct em_wave *w,
                            uint64_t lanes,
                            const char *use);
 
-/* An operation was issued: its destination is pending (and written, lane by lane, by the
- * caller). lds_begin == lds_end: none. */
+/* An operation was issued: its destination is pending (and written, lane by lane, by
+ * the caller). lds_begin == lds_end: none. */
 void em_shadow_issue(struct em_wave *w,
                      const struct em_op *op,
                      unsigned counter,

@@ -1,0 +1,738 @@
+/* Races of LDS and its unwritten bytes.
+ *
+ * Every dword of LDS has a tag of its last writer and one of its last readers:
+ *
+ *     0 | time (10 bits) | atomic | bytes (4 bits) | waves (16 bits)
+ *
+ * Each wave has a time, which a barrier moves to a common value beyond all of them; an
+ * access leaves its wave's time. known_*[u][v] is the time of wave v up to which its
+ * accesses are ordered before what wave u does now: the barrier's, less the writes that
+ * v had not waited for; or, since an LDS atomic may be how two waves order themselves,
+ * what v had done before an atomic that u's own atomic follows. base_* is the smallest
+ * of them: a tag that is not newer is settled by one compare, four dwords at a time.
+ *
+ * Several waves share a tag where all of them read, or where all wrote the same value.
+ * A tag holds one set of bytes: an access of other bytes of the dword replaces it, so
+ * that a race by parts of dwords between three waves may be missed, as may one whose
+ * tag an atomic or the limit of times has settled. What is reported is a race. */
+#include "emulator/check/race_lds.h"
+
+#include "core/buf.h"
+#include "emulator/check/shadow.h"
+#include "emulator/launch/group.h"
+
+#include <immintrin.h>
+#include <stdlib.h>
+
+enum {
+    TAG_WAVES = 0xffff,
+    TAG_BYTES_SHIFT = 16,
+    TAG_BYTES = 0xf << TAG_BYTES_SHIFT,
+    TAG_ATOMIC = 1 << 20,
+    TAG_TIME_SHIFT = 21,
+    MAX_TIME = 1000,
+    PENDING_TIME = 1023,
+    /* A direct load of the dword is outstanding: newer than any time, all waves. */
+    TAG_PENDING = PENDING_TIME << TAG_TIME_SHIFT | TAG_BYTES | TAG_WAVES,
+    PAD = 8 /* dwords behind the last that a vector may read */
+};
+
+struct em_lds_shadow {
+    uint32_t bytes, dwords;
+    uint32_t base_w, base_r; /* tags of these times are ordered before everything */
+    uint32_t epoch;          /* the workgroup's, as last seen */
+    unsigned pending;        /* direct loads */
+    bool ordered;            /* em_race_set_ordered */
+    uint32_t time[EM_MAX_WAVES];
+    uint32_t done[EM_MAX_WAVES]; /* writes of up to this time were waited for */
+    bool used[EM_MAX_WAVES];     /* the wave accessed LDS at its time */
+    uint32_t known_w[EM_MAX_WAVES][EM_MAX_WAVES];
+    uint32_t known_r[EM_MAX_WAVES][EM_MAX_WAVES];
+    uint32_t sync[EM_MAX_WAVES]; /* what the last atomic knew of each wave */
+    uint32_t *writer, *reader;
+    uint32_t *writer_pc, *reader_pc;
+    uint8_t *written; /* a bit a byte of the dword */
+};
+
+/* An access, prepared. */
+struct lds_access {
+    struct em_lds_shadow *s;
+    struct em_wave *w;
+    const struct em_access *access;
+    uint32_t self;             /* the wave's bit */
+    uint32_t high;             /* its time, placed */
+    uint32_t limit_w, limit_r; /* tags above are unsettled */
+    uint32_t pc;
+    uint64_t *ret_written;
+};
+
+static void clear_tags(struct em_lds_shadow *s)
+{
+    for (uint32_t i = 0; i < s->dwords; i++) {
+        s->writer[i] = s->writer[i] == TAG_PENDING && s->pending ? TAG_PENDING : 0;
+    }
+    memset(s->reader, 0, s->dwords * sizeof(*s->reader));
+}
+
+/* Everything up to now is settled; waves start at `time`. */
+static void settle(struct em_lds_shadow *s, uint32_t time)
+{
+    s->base_w = time - 1;
+    s->base_r = time - 1;
+    for (unsigned u = 0; u < EM_MAX_WAVES; u++) {
+        s->time[u] = time;
+        s->done[u] = time - 1;
+        s->used[u] = false;
+        s->sync[u] = time - 1;
+        for (unsigned v = 0; v < EM_MAX_WAVES; v++) {
+            s->known_w[u][v] = time - 1;
+            s->known_r[u][v] = time - 1;
+        }
+    }
+}
+
+static void restart(struct em_lds_shadow *s)
+{
+    clear_tags(s);
+    settle(s, 1);
+}
+
+static uint32_t latest(const struct em_lds_shadow *s)
+{
+    uint32_t time = 0;
+    for (unsigned u = 0; u < EM_MAX_WAVES; u++) {
+        time = s->time[u] > time ? s->time[u] : time;
+    }
+    return time;
+}
+
+struct em_lds_shadow *em_lds_shadow_create(uint32_t lds_bytes)
+{
+    if (lds_bytes > EM_MAX_LDS_BYTES) {
+        lds_bytes = EM_MAX_LDS_BYTES;
+    }
+    struct em_lds_shadow *s = wf_calloc(1, sizeof(*s));
+    uint32_t dwords = (lds_bytes + 3) / 4;
+    uint32_t *tags = wf_calloc(4 * ((size_t)dwords + PAD), sizeof(*tags));
+    uint8_t *written = wf_calloc((size_t)dwords + PAD, 1);
+    if (!s || !tags || !written) {
+        free(s);
+        free(tags);
+        free(written);
+        return NULL;
+    }
+    s->bytes = lds_bytes;
+    s->dwords = dwords;
+    s->writer = tags;
+    s->reader = tags + dwords + PAD;
+    s->writer_pc = s->reader + dwords + PAD;
+    s->reader_pc = s->writer_pc + dwords + PAD;
+    s->written = written;
+    settle(s, 1);
+    return s;
+}
+
+void em_lds_shadow_reset(struct em_lds_shadow *s)
+{
+    uint32_t time = latest(s) + 1;
+    if (time > MAX_TIME || s->pending) {
+        s->pending = 0;
+        restart(s);
+    } else {
+        settle(s, time);
+    }
+    s->epoch = 0;
+    s->ordered = false;
+    memset(s->written, 0, s->dwords);
+}
+
+void em_lds_shadow_destroy(struct em_lds_shadow *s)
+{
+    if (s) {
+        free(s->writer);
+        free(s->written);
+        free(s);
+    }
+}
+
+void em_race_set_ordered(struct em_wave *w)
+{
+    if (w->group->lds_shadow) {
+        w->group->lds_shadow->ordered = true;
+    }
+}
+
+bool em_race_ordered(const struct em_wave *w)
+{
+    return w->group->lds_shadow && w->group->lds_shadow->ordered;
+}
+
+/* Up to which time the wave's writes are ordered by a barrier that it passes now. */
+static uint32_t waited(const struct em_lds_shadow *s, const struct em_wave *w)
+{
+    const struct em_shadow *shadow = w ? w->shadow : NULL;
+    for (unsigned i = 0; shadow && i < shadow->outstanding; i++) {
+        const struct em_outstanding *e = &shadow->entry[i];
+        if (e->lds_time > s->done[w->id]) {
+            return e->lds_time - 1;
+        }
+    }
+    return w ? s->time[w->id] : 0;
+}
+
+void em_race_lds_barriers(struct em_wave *w)
+{
+    struct em_lds_shadow *s = w->group ? w->group->lds_shadow : NULL;
+    if (!s || s->epoch == w->group->epoch) {
+        return;
+    }
+    s->epoch = w->group->epoch;
+    uint32_t now = latest(s);
+    if (now + 1 > MAX_TIME) {
+        restart(s);
+        return;
+    }
+    uint32_t least = now;
+    uint32_t written[EM_MAX_WAVES];
+    for (unsigned v = 0; v < EM_MAX_WAVES; v++) {
+        written[v] = now;
+        if (v < w->group->waves && w->group->wave[v]) {
+            uint32_t until = waited(s, w->group->wave[v]);
+            written[v] = until < s->time[v] ? until : now;
+        }
+        least = written[v] < least ? written[v] : least;
+    }
+    uint32_t done[EM_MAX_WAVES];
+    memcpy(done, s->done, sizeof(done));
+    settle(s, now + 1);
+    s->base_w = least;
+    for (unsigned v = 0; v < EM_MAX_WAVES && least < now; v++) {
+        s->done[v] = written[v] < now ? done[v] : now;
+        s->sync[v] = written[v];
+        for (unsigned u = 0; u < EM_MAX_WAVES; u++) {
+            s->known_w[u][v] = written[v];
+        }
+    }
+}
+
+/* What the wave does from now on has a time of its own. */
+static void tick(struct em_lds_shadow *s, unsigned id)
+{
+    if (!s->used[id]) {
+        return;
+    }
+    s->used[id] = false;
+    if (++s->time[id] > MAX_TIME) {
+        restart(s);
+    }
+}
+
+uint32_t em_race_lds_time(struct em_wave *w)
+{
+    struct em_lds_shadow *s = w->group ? w->group->lds_shadow : NULL;
+    return s ? s->time[w->id] : 0;
+}
+
+void em_race_lds_done(struct em_wave *w, uint32_t time)
+{
+    struct em_lds_shadow *s = w->group->lds_shadow;
+    if (s && time > s->done[w->id] && time <= s->time[w->id]) {
+        s->done[w->id] = time;
+        if (time == s->time[w->id]) {
+            tick(s, w->id);
+        }
+    }
+}
+
+/* The waves of a tag whose access is not ordered before what `id` does. */
+static uint32_t unordered(uint32_t tag, const uint32_t known[EM_MAX_WAVES], unsigned id)
+{
+    uint32_t result = 0;
+    uint32_t time = tag >> TAG_TIME_SHIFT;
+    for (uint32_t waves = tag & TAG_WAVES & ~(UINT32_C(1) << id); waves;
+         waves &= waves - 1) {
+        unsigned v = (unsigned)__builtin_ctz(waves);
+        result |= known[v] < time ? UINT32_C(1) << v : 0;
+    }
+    return result;
+}
+
+/* An atomic orders the wave behind all atomics so far, and those to come behind it. */
+static void synchronise(struct em_lds_shadow *s, unsigned id)
+{
+    for (unsigned v = 0; v < EM_MAX_WAVES; v++) {
+        uint32_t known = v == id ? s->time[id] : s->known_r[id][v];
+        s->sync[v] = known > s->sync[v] ? known : s->sync[v];
+        if (v != id && s->sync[v] > s->known_r[id][v]) {
+            s->known_r[id][v] = s->sync[v];
+            s->known_w[id][v] = s->sync[v];
+        }
+    }
+    tick(s, id);
+}
+
+/* Who has a direct load of the dword on its way. */
+static const struct em_wave *loader_of(const struct em_group *g,
+                                       uint32_t dword,
+                                       uint32_t *ret_pc)
+{
+    for (unsigned v = 0; v < g->waves; v++) {
+        const struct em_shadow *shadow = g->wave[v] ? g->wave[v]->shadow : NULL;
+        for (unsigned i = 0; shadow && i < shadow->outstanding; i++) {
+            const struct em_outstanding *e = &shadow->entry[i];
+            if (e->lds_begin / 4 <= dword && dword * 4 < e->lds_end) {
+                *ret_pc = e->pc;
+                return g->wave[v];
+            }
+        }
+    }
+    *ret_pc = UINT32_MAX;
+    return NULL;
+}
+
+static enum em_flow pending_fault(const struct lds_access *a,
+                                  const struct em_op *op,
+                                  unsigned lane,
+                                  uint32_t dword)
+{
+    uint32_t pc;
+    const struct em_wave *loader = loader_of(a->w->group, dword, &pc);
+    bool own = loader == a->w;
+    enum em_flow flow = em_fault(
+        a->w, op, own ? EM_FAULT_MISSING_WAIT : EM_FAULT_LDS_RACE, (int)lane,
+        &a->access->address[lane],
+        "LDS bytes %u to %u are %s while a load to them is "
+        "outstanding",
+        dword * 4, dword * 4 + 3, a->access->kind == EM_READ ? "read" : "overwritten");
+    struct em_fault *fault = em_wave_fault(a->w);
+    if (fault) {
+        fault->other_pc = pc;
+        fault->other_wave = loader ? loader->id : a->w->id;
+    }
+    return flow;
+}
+
+static enum em_flow race_fault(const struct lds_access *a,
+                               const struct em_op *op,
+                               unsigned lane,
+                               uint32_t dword,
+                               uint32_t others,
+                               bool with_writer)
+{
+    static const char *const does[] = { "reads", "writes", "updates atomically" };
+    unsigned other = (unsigned)__builtin_ctz(others);
+    uint32_t tag = a->s->writer[dword];
+    bool passed = with_writer && (tag >> TAG_TIME_SHIFT) <= a->s->base_r;
+    enum em_flow flow = em_fault(
+        a->w, op, EM_FAULT_LDS_RACE, (int)lane, &a->access->address[lane],
+        "wave %u %s LDS bytes %u to %u, which wave %u %s %s", a->w->id,
+        does[a->access->kind], dword * 4, dword * 4 + 3, other,
+        !with_writer       ? "read"
+        : tag & TAG_ATOMIC ? "updated atomically"
+                           : "wrote",
+        passed ? "without a wait before the barrier" : "and no barrier lies between");
+    struct em_fault *fault = em_wave_fault(a->w);
+    if (fault) {
+        fault->other_pc = with_writer ? a->s->writer_pc[dword] : a->s->reader_pc[dword];
+        fault->other_wave = other;
+    }
+    return flow;
+}
+
+/* The tag of readers, or of writers of one value, with this access. */
+static uint32_t joined(uint32_t tag, uint32_t limit, uint32_t mine)
+{
+    uint32_t kind = TAG_BYTES | TAG_ATOMIC;
+    if (tag <= limit || (tag & kind) != (mine & kind)) {
+        uint32_t same = tag ^ mine;
+        /* One wave, one time: other bytes of the dword. */
+        bool more = tag > limit && (same & ~(uint32_t)TAG_BYTES) == 0;
+        return more ? tag | mine : mine;
+    }
+    uint32_t time =
+        tag < mine ? tag & ~(uint32_t)TAG_WAVES : mine & ~(uint32_t)TAG_WAVES;
+    return time | ((tag | mine) & TAG_WAVES);
+}
+
+/* Whether the lane's write leaves those bytes as they are. */
+static bool is_silent(const struct lds_access *a,
+                      unsigned lane,
+                      uint32_t dword,
+                      uint32_t bytes)
+{
+    if (a->access->kind != EM_WRITE || !a->access->data ||
+        (a->s->written[dword] & bytes) != bytes) {
+        return false;
+    }
+    const uint8_t *data = a->access->data + (size_t)lane * a->access->stride;
+    const uint8_t *lds = a->w->group->lds;
+    for (unsigned i = 0; i < 4; i++) {
+        uint64_t at = (uint64_t)dword * 4 + i;
+        if ((bytes >> i & 1) && lds[at] != data[at - a->access->address[lane]]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Waves whose access of the dword is in conflict; *ret_writer: as writers. */
+static uint32_t conflicts(const struct lds_access *a,
+                          uint32_t dword,
+                          uint32_t bytes,
+                          bool *ret_writer)
+{
+    const struct em_lds_shadow *s = a->s;
+    unsigned id = a->w->id;
+    uint32_t tag = s->writer[dword];
+    uint32_t others = 0;
+    enum em_access_kind kind = a->access->kind;
+    if (tag > a->limit_w && (tag & bytes << TAG_BYTES_SHIFT)) {
+        bool mine = kind == EM_READ && (tag & a->self) && !(tag & TAG_ATOMIC);
+        bool both_atomic = kind == EM_ATOMIC && (tag & TAG_ATOMIC);
+        others = mine || both_atomic ? 0 : unordered(tag, s->known_w[id], id);
+    }
+    *ret_writer = others != 0;
+    tag = s->reader[dword];
+    if (!others && kind != EM_READ && tag > a->limit_r &&
+        (tag & bytes << TAG_BYTES_SHIFT)) {
+        others = unordered(tag, s->known_r[id], id);
+    }
+    return others;
+}
+
+/* One lane's bytes of one dword. */
+static enum em_flow touch(const struct lds_access *a,
+                          const struct em_op *op,
+                          unsigned lane,
+                          uint32_t dword,
+                          uint32_t bytes)
+{
+    struct em_lds_shadow *s = a->s;
+    uint32_t mine = a->high | bytes << TAG_BYTES_SHIFT | a->self;
+    if (s->writer[dword] == TAG_PENDING) {
+        return pending_fault(a, op, lane, dword);
+    }
+    if (is_silent(a, lane, dword, bytes)) {
+        uint32_t kind = TAG_BYTES | TAG_ATOMIC;
+        if (s->writer[dword] > a->limit_w && ((s->writer[dword] ^ mine) & kind) == 0) {
+            s->writer[dword] |= a->self;
+        }
+        return EM_GO;
+    }
+    bool writer;
+    uint32_t others = conflicts(a, dword, bytes, &writer);
+    if (others) {
+        return race_fault(a, op, lane, dword, others, writer);
+    }
+    switch (a->access->kind) {
+    case EM_READ:
+        s->reader[dword] = joined(s->reader[dword], a->limit_r, mine);
+        s->reader_pc[dword] = a->pc;
+        return EM_GO;
+    case EM_WRITE:
+        s->writer[dword] = s->writer[dword] > a->limit_w && ((s->writer[dword] ^ mine) &
+                                                             ~(uint32_t)TAG_BYTES) == 0
+                               ? s->writer[dword] | mine
+                               : mine;
+        break;
+    case EM_ATOMIC:
+        s->writer[dword] = joined(s->writer[dword], a->limit_w, mine | TAG_ATOMIC);
+        break;
+    }
+    s->writer_pc[dword] = a->pc;
+    s->written[dword] |= (uint8_t)bytes;
+    return EM_GO;
+}
+
+/* A lane's access, dword by dword: any alignment, any conflict. */
+static enum em_flow touch_lane(const struct lds_access *a,
+                               const struct em_op *op,
+                               unsigned lane)
+{
+    uint64_t begin = a->access->address[lane];
+    uint64_t end = begin + a->access->bytes;
+    if (end > a->s->bytes || end < begin) {
+        return EM_GO; /* out of bounds: reported by who checks bounds */
+    }
+    for (uint64_t dword = begin / 4; dword * 4 < end; dword++) {
+        uint32_t bytes = 0xf;
+        if (dword * 4 < begin) {
+            bytes &= 0xfu << (begin - dword * 4);
+        }
+        if (dword * 4 + 4 > end) {
+            bytes &= 0xfu >> (dword * 4 + 4 - end);
+        }
+        /* By the data's dwords, which are those of LDS where it is aligned. */
+        if (a->ret_written && (a->s->written[dword] & bytes) != bytes) {
+            uint64_t first = dword * 4 < begin ? 0 : (dword * 4 - begin) / 4;
+            uint64_t last =
+                dword * 4 + 4 > end ? a->access->bytes - 1 : dword * 4 + 3 - begin;
+            for (uint64_t i = first; i <= last / 4 && i < 4; i++) {
+                a->ret_written[i] &= ~(UINT64_C(1) << lane);
+            }
+        }
+        if (touch(a, op, lane, (uint32_t)dword, bytes) == EM_FAULTED) {
+            return EM_FAULTED;
+        }
+    }
+    return EM_GO;
+}
+
+static inline __m128i load_n(const void *from, unsigned n)
+{
+    switch (n) {
+    case 1:
+        return _mm_loadu_si32(from);
+    case 2:
+        return _mm_loadl_epi64(from);
+    default:
+        return _mm_loadu_si128(from);
+    }
+}
+
+static inline void store_n(void *to, __m128i value, unsigned n)
+{
+    switch (n) {
+    case 1:
+        _mm_storeu_si32(to, value);
+        break;
+    case 2:
+        _mm_storel_epi64(to, value);
+        break;
+    default:
+        _mm_storeu_si128(to, value);
+        break;
+    }
+}
+
+static inline __m128i set1(uint32_t value)
+{
+    return _mm_set1_epi32((int)value);
+}
+
+/* n (1, 2, 4) whole dwords: true where nothing is in conflict, and they are marked. */
+static inline bool read_whole(const struct lds_access *a, uint32_t dword, unsigned n)
+{
+    struct em_lds_shadow *s = a->s;
+    __m128i tag = load_n(s->writer + dword, n);
+    __m128i self = set1(a->self);
+    __m128i fresh = _mm_cmpgt_epi32(tag, set1(a->limit_w));
+    __m128i fine =
+        _mm_cmpeq_epi32(_mm_and_si128(tag, set1(a->self | TAG_ATOMIC)), self);
+    if (!_mm_test_all_zeros(_mm_andnot_si128(fine, fresh), set1(UINT32_MAX)) ||
+        !_mm_test_all_zeros(_mm_cmpgt_epi32(tag, set1(TAG_PENDING - 1)),
+                            set1(UINT32_MAX))) {
+        return false;
+    }
+    tag = load_n(s->reader + dword, n);
+    __m128i mine = set1(a->high | TAG_BYTES | a->self);
+    __m128i kind = set1(TAG_BYTES);
+    __m128i join = _mm_and_si128(_mm_cmpgt_epi32(tag, set1(a->limit_r)),
+                                 _mm_cmpeq_epi32(_mm_and_si128(tag, kind), kind));
+    __m128i earlier = _mm_min_epi32(_mm_andnot_si128(set1(TAG_WAVES), tag),
+                                    _mm_andnot_si128(set1(TAG_WAVES), mine));
+    __m128i waves = _mm_and_si128(_mm_or_si128(tag, mine), set1(TAG_WAVES));
+    __m128i both = _mm_or_si128(earlier, waves);
+    __m128i result = _mm_blendv_epi8(mine, both, join);
+    __m128i same = _mm_cmpeq_epi32(result, tag);
+    if ((unsigned)_mm_movemask_ps(_mm_castsi128_ps(same)) != 0xf) {
+        store_n(s->reader + dword, result, n);
+        store_n(s->reader_pc + dword, set1(a->pc), n);
+    }
+    return true;
+}
+
+/* data NULL: of a direct load, which is never silent. */
+static inline bool write_whole(const struct lds_access *a,
+                               const void *data,
+                               uint32_t dword,
+                               unsigned n)
+{
+    struct em_lds_shadow *s = a->s;
+    __m128i tag = load_n(s->writer + dword, n);
+    __m128i read = load_n(s->reader + dword, n);
+    __m128i others = set1(TAG_WAVES & ~a->self);
+    __m128i zero = _mm_setzero_si128();
+    __m128i settled_w = _mm_or_si128(_mm_cmpgt_epi32(set1(a->limit_w + 1), tag),
+                                     _mm_cmpeq_epi32(_mm_and_si128(tag, others), zero));
+    __m128i settled_r =
+        _mm_or_si128(_mm_cmpgt_epi32(set1(a->limit_r + 1), read),
+                     _mm_cmpeq_epi32(_mm_and_si128(read, others), zero));
+    uint32_t nibbles;
+    memcpy(&nibbles, s->written + dword, sizeof(nibbles));
+    __m128i full =
+        _mm_cmpeq_epi32(_mm_cvtepu8_epi32(_mm_cvtsi32_si128((int)nibbles)), set1(0xf));
+    __m128i silent = zero;
+    if (data) {
+        __m128i there = load_n(a->w->group->lds + (size_t)dword * 4, n);
+        silent = _mm_and_si128(full, _mm_cmpeq_epi32(there, load_n(data, n)));
+    }
+    __m128i settled = _mm_and_si128(settled_w, settled_r);
+    if ((unsigned)_mm_movemask_ps(_mm_castsi128_ps(settled)) != 0xf) {
+        return false;
+    }
+    __m128i mine = set1(a->high | TAG_BYTES | a->self);
+    store_n(s->writer + dword, _mm_blendv_epi8(mine, tag, silent), n);
+    store_n(s->writer_pc + dword, set1(a->pc), n);
+    memset(s->written + dword, 0xf, n);
+    return true;
+}
+
+/* The lanes whose dwords were not all written, of n dwords at `dword`. */
+static inline void note_unwritten(const struct lds_access *a,
+                                  uint32_t dword,
+                                  unsigned n,
+                                  unsigned lane)
+{
+    uint32_t nibbles = 0;
+    memcpy(&nibbles, a->s->written + dword, n);
+    if (nibbles == UINT32_C(0x0f0f0f0f) >> (32 - 8 * n)) {
+        return;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        a->ret_written[i] &= ~((uint64_t)(a->s->written[dword + i] != 0xf) << lane);
+    }
+}
+
+static inline const void *lane_data(const struct lds_access *a, unsigned lane)
+{
+    const uint8_t *data = a->access->data;
+    return data ? data + (size_t)lane * a->access->stride : NULL;
+}
+
+static inline bool whole_lane(const struct lds_access *a, unsigned lane, unsigned n)
+{
+    uint64_t at = a->access->address[lane];
+    if ((at & 3) || at > a->s->bytes || at + n * 4 > a->s->bytes) {
+        return false;
+    }
+    uint32_t dword = (uint32_t)(at / 4);
+    if (a->access->kind == EM_READ) {
+        if (a->ret_written) {
+            note_unwritten(a, dword, n, lane);
+        }
+        return read_whole(a, dword, n);
+    }
+    return write_whole(a, lane_data(a, lane), dword, n);
+}
+
+static inline enum em_flow each_whole(const struct lds_access *a,
+                                      const struct em_op *op,
+                                      unsigned n)
+{
+    for (uint64_t lanes = a->access->lanes; lanes; lanes &= lanes - 1) {
+        unsigned lane = (unsigned)__builtin_ctzll(lanes);
+        if (!whole_lane(a, lane, n) && touch_lane(a, op, lane) == EM_FAULTED) {
+            return EM_FAULTED;
+        }
+    }
+    return EM_GO;
+}
+
+/* 64 lanes of one dword in a row: four lanes at a time. */
+static bool row(const struct lds_access *a)
+{
+    uint64_t at = a->access->address[0];
+    bool write = a->access->kind == EM_WRITE;
+    if ((at & 3) || at > a->s->bytes || at + (uint64_t)EM_LANES * 4 > a->s->bytes ||
+        (write && a->access->data && a->access->stride != 4)) {
+        return false;
+    }
+    uint32_t dword = (uint32_t)(at / 4);
+    for (unsigned lane = 0; lane < EM_LANES; lane += 4) {
+        /* What a part of the row marked already is marked again, to no effect. */
+        if (write ? !write_whole(a, lane_data(a, lane), dword + lane, 4)
+                  : !read_whole(a, dword + lane, 4)) {
+            return false;
+        }
+    }
+    for (unsigned half = 0; a->ret_written && half < EM_LANES; half += 32) {
+        const uint8_t *written = a->s->written + dword + half;
+        __m256i all = _mm256_cmpeq_epi8(_mm256_loadu_si256((const void *)written),
+                                        _mm256_set1_epi8(0xf));
+        uint64_t lanes = (uint32_t)_mm256_movemask_epi8(all);
+        a->ret_written[0] &= lanes << half | ~(UINT64_C(0xffffffff) << half);
+    }
+    return true;
+}
+
+static enum em_flow every_lane(const struct lds_access *a, const struct em_op *op)
+{
+    const struct em_access *access = a->access;
+    bool plain = access->kind != EM_ATOMIC;
+    if (plain && access->bytes == 4) {
+        bool in_row = access->contiguous && access->lanes == UINT64_MAX;
+        return in_row && row(a) ? EM_GO : each_whole(a, op, 1);
+    }
+    if (plain && access->bytes == 8) {
+        return each_whole(a, op, 2);
+    }
+    if (plain && access->bytes == 16) {
+        return each_whole(a, op, 4);
+    }
+    for (uint64_t lanes = access->lanes; lanes; lanes &= lanes - 1) {
+        if (touch_lane(a, op, (unsigned)__builtin_ctzll(lanes)) == EM_FAULTED) {
+            return EM_FAULTED;
+        }
+    }
+    return EM_GO;
+}
+
+enum em_flow em_race_lds(struct em_wave *w,
+                         const struct em_op *op,
+                         const struct em_access *access,
+                         uint64_t ret_written[4])
+{
+    struct em_lds_shadow *s = w->group->lds_shadow;
+    if (ret_written) {
+        memset(ret_written, 0xff, 4 * sizeof(*ret_written));
+    }
+    if (!s || access->lanes == 0) {
+        return EM_GO;
+    }
+    em_race_lds_barriers(w);
+    const struct lds_access a = {
+        .s = s,
+        .w = w,
+        .access = access,
+        .self = UINT32_C(1) << w->id,
+        .high = s->time[w->id] << TAG_TIME_SHIFT,
+        .limit_w = (s->base_w + 1) << TAG_TIME_SHIFT,
+        .limit_r = (s->base_r + 1) << TAG_TIME_SHIFT,
+        .pc = op->index,
+        .ret_written = ret_written,
+    };
+    enum em_flow flow = every_lane(&a, op);
+    s->used[w->id] = true;
+    if (access->kind == EM_ATOMIC) {
+        synchronise(s, w->id);
+    }
+    return flow;
+}
+
+/* Issued: the dwords that the load has just marked as written by this wave are pending.
+ * Waited for: they are as if written now. */
+void em_race_lds_pending(struct em_wave *w, uint32_t begin, uint32_t end, bool pending)
+{
+    struct em_lds_shadow *s = w->group ? w->group->lds_shadow : NULL;
+    if (!s) {
+        return;
+    }
+    em_race_lds_barriers(w);
+    uint32_t self = UINT32_C(1) << w->id;
+    uint32_t limit = (s->base_w + 1) << TAG_TIME_SHIFT;
+    for (uint32_t i = begin / 4; i * 4 < end && i < s->dwords; i++) {
+        uint32_t tag = s->writer[i];
+        if (pending && tag > limit && (tag & TAG_WAVES) == self) {
+            s->writer[i] = TAG_PENDING;
+        } else if (!pending && tag == TAG_PENDING) {
+            s->writer[i] = s->time[w->id] << TAG_TIME_SHIFT | TAG_BYTES | self;
+        }
+    }
+    if (pending) {
+        s->pending++;
+    } else if (s->pending) {
+        s->pending--;
+    }
+    s->used[w->id] = true;
+}
