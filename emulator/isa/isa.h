@@ -68,7 +68,8 @@ enum em_encoding {
     EM_GLOBAL,
     EM_SCRATCH,
     EM_MUBUF,
-    EM_MTBUF
+    EM_MTBUF,
+    EM_ENCODINGS
 };
 
 /* A row of the operation tables. */
@@ -93,6 +94,7 @@ enum {
     EM_SHARED_LIMIT = 236,
     EM_PRIVATE_BASE = 237,
     EM_PRIVATE_LIMIT = 238,
+    EM_POPS_EXITING_WAVE_ID = 239,
     EM_FLOAT_HALF = 240, /* 0.5 -0.5 1 -1 2 -2 4 -4, 248: 1/(2 pi) */
     EM_FLOAT_INV_2PI = 248,
     EM_VCCZ = 251,
@@ -137,14 +139,20 @@ enum {
  *
  * Operands: dst is what is written (vector or scalar; loads: the data). sdst is the
  * second result: carry or mask of VOP2/VOP3B (VCC where the encoding implies it) and of
- * v_div_scale. A compare's mask is dst. src[] in the assembler's order of the
- * arithmetic's inputs; src[3] is an implied one (VCC of v_addc_co_u32, v_cndmask_b32_e32,
- * v_div_fmas: type MASK; v_fmac, v_mac: src[2] is the destination read).
+ * v_div_scale; v_swap_b32: the other register. A compare's mask is dst. src[] in the
+ * assembler's order of the arithmetic's inputs; a result's register that is read too (of
+ * v_fmac, v_mac, v_dot2c, v_cvt_pk_fp8, v_cvt_sr_fp8, v_writelane, ...) is src[2], of
+ * v_smfmac src[3]. src[3] is otherwise the mask of type MASK that is read, explicit or
+ * implied: v_addc_co_u32, v_cndmask_b32, v_div_fmas (VCC).
+ * SOPK: s_addk, s_mulk: src[0] is dst; s_cmpk, s_setreg: src[0] is the register; the
+ * constant is simm16 (s_setreg_imm32: the value is literal).
+ * s_set_gpr_idx_on: the mode bits are simm16. s_atc_probe: what follows is simm16.
  * SMEM: src[0] base, src[1] offset SGPR (or NONE), src[2] data of stores and atomics.
  * DS: src[0] address, src[1] data 0, src[2] data 1.
  * FLAT, GLOBAL, SCRATCH: src[0] VGPR address (or NONE), src[1] data, src[2] SGPR base.
  * MUBUF, MTBUF: src[0] vaddr (1 or 2 registers, or NONE), src[1] data of stores and
- * atomics, src[2] resource (4 SGPRs), src[3] soffset. */
+ * atomics, src[2] resource (4 SGPRs), src[3] soffset.
+ * Atomics of SMEM, FLAT, GLOBAL and MUBUF have a dst only where they return (sc0). */
 struct em_inst {
     uint16_t op;      /* enum em_opcode */
     uint8_t encoding; /* enum em_encoding */
