@@ -1,0 +1,173 @@
+/* Atomics. On memory that host threads share they are the host's own atomics (a loop of
+ * compare-and-exchange, whatever the rule, so that there is one shape for all); LDS is
+ * used by one thread at a time and needs none.
+ *
+ * Floating point: round to nearest even. Denormals are kept in global memory; in LDS
+ * the MODE register says (f32 only). min and max give the other operand for a NaN. */
+#include "emulator/memory/atomic.h"
+
+#include <immintrin.h>
+#include <string.h>
+
+enum {
+    LANES = 64
+};
+
+static inline uint32_t read_32(const uint32_t *row, unsigned lane)
+{
+    return row[lane];
+}
+
+static inline uint64_t read_64(const uint32_t *row, unsigned lane)
+{
+    return row[lane] | (uint64_t)row[LANES + lane] << 32;
+}
+
+static inline void write_32(uint32_t *row, unsigned lane, uint32_t value)
+{
+    row[lane] = value;
+}
+
+static inline void write_64(uint32_t *row, unsigned lane, uint64_t value)
+{
+    row[lane] = (uint32_t)value;
+    row[LANES + lane] = (uint32_t)(value >> 32);
+}
+
+static inline float as_f32(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+static inline uint32_t bits_f32(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
+static inline double as_f64(uint64_t bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+static inline uint64_t bits_f64(double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
+static inline uint32_t flushed(uint32_t bits, bool flush)
+{
+    return flush && (bits & 0x7f800000) == 0 ? bits & 0x80000000 : bits;
+}
+
+static uint32_t add_f32(uint32_t old, uint32_t x, bool flush)
+{
+    float sum = as_f32(flushed(old, flush)) + as_f32(flushed(x, flush));
+    return flushed(bits_f32(sum), flush);
+}
+
+static uint32_t min_f32(uint32_t old, uint32_t x, bool flush)
+{
+    old = flushed(old, flush);
+    x = flushed(x, flush);
+    return as_f32(old) != as_f32(old) || as_f32(x) < as_f32(old) ? x : old;
+}
+
+static uint32_t max_f32(uint32_t old, uint32_t x, bool flush)
+{
+    old = flushed(old, flush);
+    x = flushed(x, flush);
+    return as_f32(old) != as_f32(old) || as_f32(x) > as_f32(old) ? x : old;
+}
+
+static uint64_t min_f64(uint64_t old, uint64_t x)
+{
+    return as_f64(old) != as_f64(old) || as_f64(x) < as_f64(old) ? x : old;
+}
+
+static uint64_t max_f64(uint64_t old, uint64_t x)
+{
+    return as_f64(old) != as_f64(old) || as_f64(x) > as_f64(old) ? x : old;
+}
+
+/* The sum of two f16 in f32 rounds to f16 as the exact sum does: 24 bits are enough. */
+static uint32_t add_f16(uint32_t old, uint32_t x)
+{
+    float sum = _cvtsh_ss((unsigned short)old) + _cvtsh_ss((unsigned short)x);
+    return _cvtss_sh(sum, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+static uint32_t pk_add_f16(uint32_t old, uint32_t x)
+{
+    return add_f16(old & 0xffff, x & 0xffff) | add_f16(old >> 16, x >> 16) << 16;
+}
+
+static uint32_t add_bf16(uint32_t old, uint32_t x)
+{
+    uint32_t sum = bits_f32(as_f32(old << 16) + as_f32(x << 16));
+    if ((sum & 0x7fffffff) > 0x7f800000) {
+        return sum >> 16 | 0x40; /* stays a NaN */
+    }
+    return (sum + 0x7fff + (sum >> 16 & 1)) >> 16;
+}
+
+static uint32_t pk_add_bf16(uint32_t old, uint32_t x)
+{
+    return add_bf16(old & 0xffff, x & 0xffff) | add_bf16(old >> 16, x >> 16) << 16;
+}
+
+/* `rule`: the new value of `old`, x and y. */
+#define ATOMIC(name, bits, rule)                                               \
+    void em_atomic_##name(const struct em_atomic *a)                           \
+    {                                                                          \
+        for (uint64_t left = a->lanes; left; left &= left - 1) {               \
+            unsigned i = (unsigned)__builtin_ctzll(left);                      \
+            uint##bits##_t *p =                                                \
+                (void *)((uintptr_t)a->base + (uintptr_t)a->address[i]);       \
+            uint##bits##_t x = read_##bits(a->data, i);                        \
+            uint##bits##_t y = a->other ? read_##bits(a->other, i) : 0;        \
+            uint##bits##_t old;                                                \
+            (void)y;                                                           \
+            if (a->shared) {                                                   \
+                uint##bits##_t next;                                           \
+                old = __atomic_load_n(p, __ATOMIC_RELAXED);                    \
+                do {                                                           \
+                    next = (rule);                                             \
+                } while (!__atomic_compare_exchange_n(                         \
+                    p, &old, next, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)); \
+            } else {                                                           \
+                old = *p;                                                      \
+                *p = (rule);                                                   \
+            }                                                                  \
+            if (a->ret) {                                                      \
+                write_##bits(a->ret, i, old);                                  \
+            }                                                                  \
+        }                                                                      \
+    }
+
+#define X(name, rule)           \
+    ATOMIC(name##_32, 32, rule) \
+    ATOMIC(name##_64, 64, rule)
+EM_ATOMIC_INTEGERS(X)
+#undef X
+ATOMIC(smin_32, 32, (int32_t)x < (int32_t)old ? x : old)
+ATOMIC(smin_64, 64, (int64_t)x < (int64_t)old ? x : old)
+ATOMIC(smax_32, 32, (int32_t)x > (int32_t)old ? x : old)
+ATOMIC(smax_64, 64, (int64_t)x > (int64_t)old ? x : old)
+ATOMIC(add_f32, 32, add_f32(old, x, a->flush))
+ATOMIC(min_f32, 32, min_f32(old, x, a->flush))
+ATOMIC(max_f32, 32, max_f32(old, x, a->flush))
+ATOMIC(cmp_f32, 32, as_f32(old) == as_f32(y) ? x : old)
+ATOMIC(add_f64, 64, bits_f64(as_f64(old) + as_f64(x)))
+ATOMIC(min_f64, 64, min_f64(old, x))
+ATOMIC(max_f64, 64, max_f64(old, x))
+ATOMIC(cmp_f64, 64, as_f64(old) == as_f64(y) ? x : old)
+ATOMIC(pk_add_f16, 32, pk_add_f16(old, x))
+ATOMIC(pk_add_bf16, 32, pk_add_bf16(old, x))
