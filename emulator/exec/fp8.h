@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Exact. NaN gives 0x7fc00000. No branch but the select of a NaN, so loops vectorise.
+/* Exact. NaN gives 0xffc00000. No branch but the select of a NaN, so loops vectorise.
  */
 static inline float em_fp8_to_f32(uint8_t code, bool bf8)
 {
@@ -21,7 +21,7 @@ static inline float em_fp8_to_f32(uint8_t code, bool bf8)
     value *= scale;
     memcpy(&bits, &value, sizeof(bits));
     bits |= (uint32_t)(code & 0x80) << 24;
-    bits = code == 0x80 ? UINT32_C(0x7fc00000) : bits;
+    bits = code == 0x80 ? UINT32_C(0xffc00000) : bits;
     memcpy(&value, &bits, sizeof(value));
     return value;
 }
