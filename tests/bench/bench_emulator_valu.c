@@ -1,0 +1,104 @@
+/* Speed of the emulator's vector arithmetic: wave instructions a second, in millions,
+ * of one thread, with the dispatch and without decoding. */
+#include "emulator/check/shadow.h"
+#include "tests/emulator/valu_case.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+    OPS = 32, /* instructions in the loop, as of an unrolled kernel */
+    REPEATS = 9,
+    LOOPS = 50000
+};
+
+static double now_s(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median, in millions of wave instructions a second. */
+static double measure(struct em_wave *w, const struct em_op ops[OPS])
+{
+    double rates[REPEATS];
+    for (unsigned r = 0; r < REPEATS; r++) {
+        double start = now_s();
+        for (unsigned n = 0; n < LOOPS; n++) {
+            for (unsigned i = 0; i < OPS; i++) {
+                if (ops[i].run(w, &ops[i]) != EM_GO) {
+                    abort();
+                }
+            }
+        }
+        rates[r] = 1e-6 * LOOPS * OPS / (now_s() - start);
+    }
+    qsort(rates, REPEATS, sizeof(rates[0]), compare);
+    return rates[REPEATS / 2];
+}
+
+static void bench(struct em_wave *w,
+                  const char *what,
+                  enum em_opcode op,
+                  unsigned sources,
+                  enum em_dpp_sdwa extra,
+                  uint16_t first)
+{
+    struct em_op ops[OPS];
+    for (unsigned i = 0; i < OPS; i++) {
+        struct em_inst in = case_inst(op, EM_VOP3);
+        case_dst(&in, vgpr(10 + i));
+        case_src(&in, 0, first == EM_NONE ? vgpr(50 + i) : first);
+        for (unsigned s = 1; s < sources; s++) {
+            case_src(&in, s, vgpr(50 + i + s));
+        }
+        in.extra = (uint8_t)extra;
+        in.dpp_ctrl = 0x111; /* row_shr:1 */
+        in.bound_ctrl = true;
+        memset(&ops[i], 0, sizeof(ops[i]));
+        ops[i].in = in;
+        if (!em_bind_valu(&ops[i])) {
+            abort();
+        }
+    }
+    struct em_shadow *shadow = em_shadow_create();
+    if (!shadow) {
+        abort();
+    }
+    double plain = measure(w, ops);
+    w->shadow = shadow;
+    double checked = measure(w, ops);
+    w->shadow = NULL;
+    em_shadow_destroy(shadow);
+    printf("%-34s %8.1f %8.1f\n", what, plain, checked);
+}
+
+int main(void)
+{
+    struct em_wave *w = em_wave_create();
+    if (!w) {
+        return 1;
+    }
+    printf("%-34s %8s %8s\n", "M wave instructions/s", "plain", "shadow");
+    bench(w, "v_add_u32 v, v, v", EM_v_add_u32, 2, EM_PLAIN, EM_NONE);
+    bench(w, "v_add_u32 v, s, v", EM_v_add_u32, 2, EM_PLAIN, EM_SGPR0);
+    bench(w, "v_add_u32 v, 1, v", EM_v_add_u32, 2, EM_PLAIN, EM_INT_0 + 1);
+    bench(w, "v_mov_b32 v, v", EM_v_mov_b32, 1, EM_PLAIN, EM_NONE);
+    bench(w, "v_mad_u32_u24 v, v, v, v", EM_v_mad_u32_u24, 3, EM_PLAIN, EM_NONE);
+    bench(w, "v_lshl_add_u64 v, v, v, v", EM_v_lshl_add_u64, 3, EM_PLAIN, EM_NONE);
+    bench(w, "v_perm_b32 v, v, v, v", EM_v_perm_b32, 3, EM_PLAIN, EM_NONE);
+    bench(w, "v_add_u32_dpp row_shr:1", EM_v_add_u32, 2, EM_DPP, EM_NONE);
+    em_set_s64(w, EM_EXEC, UINT64_C(0x0123456789abcdef));
+    bench(w, "v_add_u32 v, v, v, partial EXEC", EM_v_add_u32, 2, EM_PLAIN, EM_NONE);
+    em_wave_destroy(w);
+    return 0;
+}
