@@ -59,6 +59,7 @@ struct lds_access {
     struct em_lds_shadow *s;
     struct em_wave *w;
     const struct em_access *access;
+    const uint8_t *data;       /* of a write that may be silent */
     uint32_t self;             /* the wave's bit */
     uint32_t high;             /* its time, placed */
     uint32_t limit_w, limit_r; /* tags above are unsettled */
@@ -360,11 +361,10 @@ static bool is_silent(const struct lds_access *a,
                       uint32_t dword,
                       uint32_t bytes)
 {
-    if (a->access->kind != EM_WRITE || !a->access->data ||
-        (a->s->written[dword] & bytes) != bytes) {
+    if (!a->data || (a->s->written[dword] & bytes) != bytes) {
         return false;
     }
-    const uint8_t *data = a->access->data + (size_t)lane * a->access->stride;
+    const uint8_t *data = a->data + (size_t)lane * a->access->stride;
     const uint8_t *lds = a->w->group->lds;
     for (unsigned i = 0; i < 4; i++) {
         uint64_t at = (uint64_t)dword * 4 + i;
@@ -596,8 +596,7 @@ static inline void note_unwritten(const struct lds_access *a,
 
 static inline const void *lane_data(const struct lds_access *a, unsigned lane)
 {
-    const uint8_t *data = a->access->data;
-    return data ? data + (size_t)lane * a->access->stride : NULL;
+    return a->data ? a->data + (size_t)lane * a->access->stride : NULL;
 }
 
 static inline bool whole_lane(const struct lds_access *a, unsigned lane, unsigned n)
@@ -635,7 +634,7 @@ static bool row(const struct lds_access *a)
     uint64_t at = a->access->address[0];
     bool write = a->access->kind == EM_WRITE;
     if ((at & 3) || at > a->s->bytes || at + (uint64_t)EM_LANES * 4 > a->s->bytes ||
-        (write && a->access->data && a->access->stride != 4)) {
+        (write && a->data && a->access->stride != 4)) {
         return false;
     }
     uint32_t dword = (uint32_t)(at / 4);
@@ -695,6 +694,10 @@ enum em_flow em_race_lds(struct em_wave *w,
         .s = s,
         .w = w,
         .access = access,
+        /* A direct load is on its way whatever it brings. */
+        .data = access->kind == EM_WRITE && op->class != EM_CLASS_VMEM_LOAD
+                    ? access->data
+                    : NULL,
         .self = UINT32_C(1) << w->id,
         .high = s->time[w->id] << TAG_TIME_SHIFT,
         .limit_w = (s->base_w + 1) << TAG_TIME_SHIFT,

@@ -1,4 +1,10 @@
-/* Adds up what memory instructions do. */
+/* Adds up what memory instructions do: the 128-byte lines that an access of a wave
+ * touches, and the cycles that LDS's banks need for it.
+ *
+ * LDS: 32 banks of 4 bytes. The lanes are served in groups: 32 lanes for up to 4 bytes
+ * a lane, 16 for 8 bytes, 8 for more, of neighbouring lanes but for 16-byte reads,
+ * whose groups are those that AMD documents. A group takes as many cycles as its worst
+ * bank has different dwords; lanes that ask for the same dword share it. */
 #include "emulator/count/count.h"
 
 #include "core/buf.h"
@@ -7,18 +13,21 @@
 
 enum {
     LINE_SHIFT = 7, /* 128 bytes */
-    BANKS = 32
+    BANKS = 32,
+    MAX_LINES = 2 * EM_LANES
 };
 
 enum wf_status em_counts_init(struct em_counts *c,
                               size_t code_dwords,
                               struct wf_error *err)
 {
-    memset(c, 0, sizeof(*c));
-    c->executed = wf_calloc(code_dwords ? code_dwords : 1, sizeof(*c->executed));
-    if (!c->executed) {
-        return wf_errorf(err, WF_ENOMEM, "no memory for counters");
+    uint64_t *executed = wf_calloc(code_dwords ? code_dwords : 1, sizeof(*executed));
+    if (!executed) {
+        return wf_errorf(err, WF_ENOMEM, "no memory for the counters of %zu dwords",
+                         code_dwords);
     }
+    memset(c, 0, sizeof(*c));
+    c->executed = executed;
     c->count = code_dwords;
     return WF_OK;
 }
@@ -44,21 +53,36 @@ static unsigned lanes_of(const struct em_access *access)
     return (unsigned)__builtin_popcountll(access->lanes);
 }
 
+/* Whether the line is none of the seen ones. */
+static bool is_new(const uint64_t *seen, unsigned n, uint64_t line)
+{
+    bool found = false;
+    for (unsigned i = 0; i < n; i++) {
+        found = found || seen[i] == line;
+    }
+    return !found;
+}
+
+/* Different lines among the lanes' accesses. Lanes mostly go through memory upwards, so
+ * that a line beyond the highest so far is new without a search. */
 static unsigned lines_of(const struct em_access *access)
 {
-    uint64_t seen[128];
+    uint64_t seen[MAX_LINES];
+    uint64_t highest = 0;
+    uint64_t previous = UINT64_MAX;
     unsigned n = 0;
     for (uint64_t lanes = access->lanes; lanes; lanes &= lanes - 1) {
         uint64_t at = access->address[__builtin_ctzll(lanes)];
         uint64_t last = (at + access->bytes - 1) >> LINE_SHIFT;
         for (uint64_t line = at >> LINE_SHIFT; line <= last; line++) {
-            unsigned i = n;
-            while (i > 0 && seen[i - 1] != line) {
-                i--;
+            if (line == previous) {
+                continue;
             }
-            if (i == 0 && n < 128) {
+            previous = line;
+            if ((n == 0 || line > highest || is_new(seen, n, line)) && n < MAX_LINES) {
                 seen[n++] = line;
             }
+            highest = line > highest ? line : highest;
         }
     }
     return n;
@@ -67,12 +91,128 @@ static unsigned lines_of(const struct em_access *access)
 void em_count_global(struct em_wave *w, const struct em_access *access)
 {
     struct em_counts *c = w->counts;
+    if (access->lanes == 0) {
+        return;
+    }
     uint64_t bytes = (uint64_t)lanes_of(access) * access->bytes;
-    c->global_read_bytes += access->kind == EM_READ ? bytes : 0;
-    c->global_write_bytes += access->kind == EM_READ ? 0 : bytes;
-    c->atomic_lanes += access->kind == EM_ATOMIC ? lanes_of(access) : 0;
-    c->global_accesses += access->lanes != 0;
-    c->global_lines += lines_of(access);
+    if (access->kind == EM_READ) {
+        c->global_read_bytes += bytes;
+    } else {
+        c->global_write_bytes += bytes;
+    }
+    if (access->kind == EM_ATOMIC) {
+        c->atomic_lanes += lanes_of(access);
+    }
+    c->global_accesses++;
+    if (access->contiguous) {
+        uint64_t first = access->address[0] >> LINE_SHIFT;
+        c->global_lines += ((access->address[0] + bytes - 1) >> LINE_SHIFT) - first + 1;
+    } else {
+        c->global_lines += lines_of(access);
+    }
+}
+
+/* The lanes that are served together. */
+struct groups {
+    unsigned count;
+    const uint64_t *lanes;
+};
+
+static struct groups groups_of(const struct em_access *access)
+{
+    static const uint64_t of_32[] = { 0x00000000ffffffff, 0xffffffff00000000 };
+    static const uint64_t of_16[] = { 0xffff, 0xffff0000, 0xffff00000000,
+                                      0xffff000000000000 };
+    static const uint64_t of_8[] = {
+        0xff,         0xff00,         0xff0000,         0xff000000,
+        0xff00000000, 0xff0000000000, 0xff000000000000, 0xff00000000000000
+    };
+    static const uint64_t reads_of_16_bytes[] = {
+        0x00f0000f,         0x000f00f0,         0xf0000f00,         0x0f00f000,
+        0x00f0000f00000000, 0x000f00f000000000, 0xf0000f0000000000, 0x0f00f00000000000
+    };
+    if (access->bytes <= 4) {
+        return (struct groups){ 2, of_32 };
+    }
+    if (access->bytes <= 8) {
+        return (struct groups){ 4, of_16 };
+    }
+    bool read = access->kind == EM_READ && access->bytes == 16;
+    return (struct groups){ 8, read ? reads_of_16_bytes : of_8 };
+}
+
+/* Cycles of one group by the dwords that each bank has to give. */
+static unsigned by_dwords(const struct em_access *access, uint64_t lanes)
+{
+    uint32_t seen[BANKS][EM_LANES * 2];
+    uint8_t n[BANKS] = { 0 };
+    unsigned worst = 1;
+    for (; lanes; lanes &= lanes - 1) {
+        uint64_t at = access->address[__builtin_ctzll(lanes)];
+        uint64_t last = (at + access->bytes - 1) / 4;
+        for (uint64_t dword = at / 4; dword <= last; dword++) {
+            unsigned bank = dword % BANKS;
+            unsigned i = 0;
+            while (i < n[bank] && seen[bank][i] != (uint32_t)dword) {
+                i++;
+            }
+            if (i == n[bank] && i < EM_LANES * 2) {
+                seen[bank][n[bank]++] = (uint32_t)dword;
+            }
+            worst = n[bank] > worst ? n[bank] : worst;
+        }
+    }
+    return worst;
+}
+
+/* Whether each bank has at most one dword to give: units are the lanes' 1, 2 or 4
+ * dwords, which are aligned; `shift` is their log2 of bytes. */
+static bool is_free(const struct em_access *access, uint64_t lanes, unsigned shift)
+{
+    uint32_t unit_of[BANKS];
+    uint32_t used = 0;
+    uint32_t places = UINT32_C(128) >> shift;
+    for (; lanes; lanes &= lanes - 1) {
+        uint64_t at = access->address[__builtin_ctzll(lanes)];
+        uint32_t unit = (uint32_t)(at >> shift);
+        uint32_t place = unit & (places - 1);
+        if ((used >> place & 1) && unit_of[place] != unit) {
+            return false;
+        }
+        used |= UINT32_C(1) << place;
+        unit_of[place] = unit;
+    }
+    return true;
+}
+
+static bool is_aligned(const struct em_access *access)
+{
+    uint64_t low = 0;
+    for (unsigned i = 0; i < EM_LANES; i++) {
+        low |= access->lanes >> i & 1 ? access->address[i] : 0;
+    }
+    return (low & (access->bytes - 1)) == 0;
+}
+
+static unsigned log2_of(unsigned bytes)
+{
+    return bytes <= 4 ? 2 : bytes == 8 ? 3 : bytes == 16 ? 4 : 0;
+}
+
+static void count_groups(struct em_counts *c, const struct em_access *access)
+{
+    struct groups groups = groups_of(access);
+    unsigned shift = log2_of(access->bytes);
+    bool units = shift != 0 && is_aligned(access);
+    for (unsigned i = 0; i < groups.count; i++) {
+        uint64_t lanes = groups.lanes[i] & access->lanes;
+        if (lanes) {
+            bool free_of_conflicts = units && is_free(access, lanes, shift);
+            unsigned cycles = free_of_conflicts ? 1 : by_dwords(access, lanes);
+            c->lds_cycles += cycles;
+            c->lds_conflict_cycles += cycles - 1;
+        }
+    }
 }
 
 void em_count_lds(struct em_wave *w,
@@ -80,9 +220,14 @@ void em_count_lds(struct em_wave *w,
                   const struct em_access *access)
 {
     (void)op;
-    w->counts->lds_bytes += (uint64_t)lanes_of(access) * access->bytes;
-    w->counts->lds_cycles +=
-        ((uint64_t)lanes_of(access) * access->bytes + BANKS * 4 - 1) / (BANKS * 4);
+    struct em_counts *c = w->counts;
+    c->lds_bytes += (uint64_t)lanes_of(access) * access->bytes;
+    if (access->contiguous && access->bytes >= 4 && log2_of(access->bytes) != 0 &&
+        access->address[0] % access->bytes == 0) {
+        c->lds_cycles += groups_of(access).count;
+        return;
+    }
+    count_groups(c, access);
 }
 
 void em_count_scratch(struct em_wave *w, const struct em_access *access)
