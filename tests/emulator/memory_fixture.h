@@ -5,6 +5,7 @@
 
 #include "emulator/check/fault.h"
 #include "emulator/launch/group.h"
+#include "emulator/memory/access.h"
 #include "emulator/memory/space.h"
 
 struct memory_fixture {

@@ -1,0 +1,4 @@
+# Address space, vector memory, LDS, atomics.
+set(memory_support memory_fixture.c memory_reference.c)
+wf_unit_test(NAME test_emulator_vmem SOURCES test_vmem.c ${memory_support}
+             LIBS wf_emulator m)
