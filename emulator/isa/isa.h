@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Every operation once, whatever its encoding: EM_v_add_f32 is VOP2, VOP3, DPP or SDWA. */
+/* Every operation once, whatever its encoding: EM_v_add_f32 is VOP2, VOP3, DPP or SDWA.
+ */
 enum em_opcode {
 #define OP(name, dst, s0, s1, s2) EM_##name,
 #include "emulator/isa/ops_memory.def"
@@ -74,13 +75,14 @@ enum em_encoding {
 
 /* A row of the operation tables. */
 struct em_op_info {
-    const char *name; /* "v_add_f32" */
+    const char *name;    /* "v_add_f32" */
     uint8_t dst, src[3]; /* enum em_type */
 };
 const struct em_op_info *em_op_info(enum em_opcode op);
 unsigned em_type_dwords(enum em_type type); /* 0 for NO, 2 for MASK */
 
-/* Operand codes: the 9 bits of a source operand, and past them the accumulation VGPRs. */
+/* Operand codes: the 9 bits of a source operand, and past them the accumulation VGPRs.
+ */
 enum {
     EM_SGPR0 = 0, /* ..101 */
     EM_FLAT_SCRATCH = 102,
@@ -89,7 +91,7 @@ enum {
     EM_TTMP0 = 108,
     EM_M0 = 124,
     EM_EXEC = 126,
-    EM_INT_0 = 128,      /* ..192: 0..64; 193..208: -1..-16 */
+    EM_INT_0 = 128, /* ..192: 0..64; 193..208: -1..-16 */
     EM_SHARED_BASE = 235,
     EM_SHARED_LIMIT = 236,
     EM_PRIVATE_BASE = 237,
@@ -140,15 +142,14 @@ enum {
  * Operands: dst is what is written (vector or scalar; loads: the data). sdst is the
  * second result: carry or mask of VOP2/VOP3B (VCC where the encoding implies it) and of
  * v_div_scale; v_swap_b32: the other register. A compare's mask is dst. src[] in the
- * assembler's order of the arithmetic's inputs; a result's register that is read too (of
- * v_fmac, v_mac, v_dot2c, v_cvt_pk_fp8, v_cvt_sr_fp8, v_writelane, ...) is src[2], of
- * v_smfmac src[3]. src[3] is otherwise the mask of type MASK that is read, explicit or
- * implied: v_addc_co_u32, v_cndmask_b32, v_div_fmas (VCC).
- * SOPK: s_addk, s_mulk: src[0] is dst; s_cmpk, s_setreg: src[0] is the register; the
- * constant is simm16 (s_setreg_imm32: the value is literal).
- * s_set_gpr_idx_on: the mode bits are simm16. s_atc_probe: what follows is simm16.
- * SMEM: src[0] base, src[1] offset SGPR (or NONE), src[2] data of stores and atomics.
- * DS: src[0] address, src[1] data 0, src[2] data 1.
+ * assembler's order of the arithmetic's inputs; a result's register that is read too
+ * (of v_fmac, v_mac, v_dot2c, v_cvt_pk_fp8, v_cvt_sr_fp8, v_writelane, ...) is src[2],
+ * of v_smfmac src[3]. src[3] is otherwise the mask of type MASK that is read, explicit
+ * or implied: v_addc_co_u32, v_cndmask_b32, v_div_fmas (VCC). SOPK: s_addk, s_mulk:
+ * src[0] is dst; s_cmpk, s_setreg: src[0] is the register; the constant is simm16
+ * (s_setreg_imm32: the value is literal). s_set_gpr_idx_on: the mode bits are simm16.
+ * s_atc_probe: what follows is simm16. SMEM: src[0] base, src[1] offset SGPR (or NONE),
+ * src[2] data of stores and atomics. DS: src[0] address, src[1] data 0, src[2] data 1.
  * FLAT, GLOBAL, SCRATCH: src[0] VGPR address (or NONE), src[1] data, src[2] SGPR base.
  * MUBUF, MTBUF: src[0] vaddr (1 or 2 registers, or NONE), src[1] data of stores and
  * atomics, src[2] resource (4 SGPRs), src[3] soffset.
@@ -169,7 +170,7 @@ struct em_inst {
     uint8_t extra; /* enum em_dpp_sdwa */
     uint16_t dpp_ctrl;
     uint8_t row_mask, bank_mask;
-    bool bound_ctrl; /* invalid lanes read 0 */
+    bool bound_ctrl;             /* invalid lanes read 0 */
     uint8_t dst_sel, dst_unused; /* 0 pad, 1 sign-extend, 2 preserve */
     uint8_t src_sel[2];
     uint8_t sext; /* bit i: source i */
@@ -187,9 +188,11 @@ enum em_decode_status {
     EM_TRUNCATED /* the code ends within it */
 };
 
-/* Decodes the instruction at words[0]; `count` words are readable. Pure. On anything but
- * EM_DECODED *ret is zeroed but for bytes (4). */
-enum em_decode_status em_decode(const uint32_t *words, size_t count, struct em_inst *ret);
+/* Decodes the instruction at words[0]; `count` words are readable. Pure. On anything
+ * but EM_DECODED *ret is zeroed but for bytes (4). */
+enum em_decode_status em_decode(const uint32_t *words,
+                                size_t count,
+                                struct em_inst *ret);
 
 /* The instruction as llvm-objdump prints it (without symbols: branches as their
  * immediate). Always terminated; returns the length that was needed. */
