@@ -18,16 +18,11 @@
  * of a dword may be older than its last access, but always tells of accesses that did
  * happen. */
 #include "emulator/check/race_lds.h"
-
-#include "core/buf.h"
-#include "emulator/launch/group.h"
+#include "emulator/check/race_map.h"
 #include "emulator/launch/launch.h"
 
 #include <immintrin.h>
-#include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 
 enum {
     TAG_BYTES = 0xf,
@@ -41,31 +36,13 @@ enum {
     EPOCH_SHIFT = 22,
     EPOCH_MANY = 0x3ff, /* more barriers than the tag tells apart */
     GROUPS = GROUP_SEVERAL - 1,
-    TAG_SEVERAL_GROUPS = TAG_GROUP | TAG_BYTES,
-    CHUNK_SHIFT = 21, /* memory of a chunk of the shadow */
-    ADDRESS_BITS = 47
+    TAG_SEVERAL_GROUPS = TAG_GROUP | TAG_BYTES
 };
-#define TAG_EPOCH         ((uint32_t)EPOCH_MANY << EPOCH_SHIFT)
-#define CHUNK_DWORDS      ((size_t)1 << (CHUNK_SHIFT - 2))
-#define DIRECTORY_ENTRIES ((size_t)1 << (ADDRESS_BITS - CHUNK_SHIFT))
+#define TAG_EPOCH ((uint32_t)EPOCH_MANY << EPOCH_SHIFT)
 
 /* The functions that touch tags race with those of other threads by design: a tag is a
  * word of memory that holds one value or another. */
 #define UNLOCKED __attribute__((no_sanitize("thread")))
-
-struct tags {
-    uint32_t writer, reader;
-};
-
-struct chunk {
-    struct tags tags[CHUNK_DWORDS];
-    struct chunk *next;
-};
-
-struct em_global_shadow {
-    _Atomic(struct chunk *) *directory; /* [DIRECTORY_ENTRIES], sparse */
-    _Atomic(struct chunk *) first;
-};
 
 /* An access, prepared. */
 struct global_access {
@@ -77,78 +54,25 @@ struct global_access {
     bool atomic;     /* or as good as */
     bool ordered;    /* behind whatever others did */
     uint64_t number; /* of the chunk looked up last */
-    struct chunk *chunk;
+    struct em_race_chunk *chunk;
 };
 
-static void *map(size_t bytes)
-{
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return p == MAP_FAILED ? NULL : p;
-}
-
-struct em_global_shadow *em_global_shadow_create(void)
-{
-    struct em_global_shadow *s = wf_calloc(1, sizeof(*s));
-    if (!s) {
-        return NULL;
-    }
-    s->directory = map(DIRECTORY_ENTRIES * sizeof(*s->directory));
-    if (!s->directory) {
-        free(s);
-        return NULL;
-    }
-    return s;
-}
-
-void em_global_shadow_destroy(struct em_global_shadow *s)
-{
-    if (!s) {
-        return;
-    }
-    struct chunk *chunk = atomic_load(&s->first);
-    while (chunk) {
-        struct chunk *next = chunk->next;
-        (void)munmap(chunk, sizeof(*chunk));
-        chunk = next;
-    }
-    (void)munmap(s->directory, DIRECTORY_ENTRIES * sizeof(*s->directory));
-    free(s);
-}
-
-static struct chunk *add_chunk(struct em_global_shadow *s, uint64_t number)
-{
-    struct chunk *chunk = map(sizeof(*chunk));
-    struct chunk *there = NULL;
-    if (!chunk) {
-        return NULL;
-    }
-    if (!atomic_compare_exchange_strong(&s->directory[number], &there, chunk)) {
-        (void)munmap(chunk, sizeof(*chunk));
-        return there;
-    }
-    chunk->next = atomic_load(&s->first);
-    while (!atomic_compare_exchange_weak(&s->first, &chunk->next, chunk)) {
-    }
-    return chunk;
-}
-
 /* The tags of the dword that holds `address`; NULL: no memory for them, so no check. */
-static inline struct tags *tags_of(struct global_access *a, uint64_t address)
+static inline struct em_race_tags *tags_of(struct global_access *a, uint64_t address)
 {
-    uint64_t number = address >> CHUNK_SHIFT;
+    uint64_t number = address >> EM_CHUNK_SHIFT;
     if (number != a->number) {
         struct em_global_shadow *s = a->w->group->global_shadow;
-        if (number >= DIRECTORY_ENTRIES) {
+        if (number >= EM_CHUNKS) {
             return NULL;
         }
         a->number = number;
         a->chunk = atomic_load_explicit(&s->directory[number], memory_order_acquire);
         if (!a->chunk) {
-            a->chunk = add_chunk(s, number);
+            a->chunk = em_race_add_chunk(s, number);
         }
     }
-    return a->chunk ? &a->chunk->tags[address / 4 % CHUNK_DWORDS] : NULL;
+    return a->chunk ? &a->chunk->tags[address / 4 % EM_CHUNK_DWORDS] : NULL;
 }
 
 /* Whether an access with that tag comes before what the wave does now. */
@@ -172,7 +96,7 @@ static bool by_several(const struct global_access *a, uint32_t tag)
 
 /* The tag that is in conflict with an access of those bytes, or 0. */
 static uint32_t conflict(const struct global_access *a,
-                         struct tags tags,
+                         struct em_race_tags tags,
                          uint32_t bytes,
                          bool *ret_writer)
 {
@@ -276,7 +200,7 @@ static enum em_flow race_fault(const struct global_access *a,
 }
 
 /* Marks the dword as written with the value that is there already. */
-static UNLOCKED void mark_silent(const struct global_access *a, struct tags *t)
+static UNLOCKED void mark_silent(const struct global_access *a, struct em_race_tags *t)
 {
     uint32_t differs = t->writer ^ a->mine;
     if (t->writer == 0 || (differs & (TAG_GROUP | TAG_WAVE)) == 0) {
@@ -291,13 +215,13 @@ static UNLOCKED void mark_silent(const struct global_access *a, struct tags *t)
 
 /* One lane's bytes of one dword. */
 static UNLOCKED enum em_flow touch(const struct global_access *a,
-                                   struct tags *t,
+                                   struct em_race_tags *t,
                                    unsigned lane,
                                    uint64_t dword,
                                    uint32_t bytes)
 {
     uint32_t mine = (a->mine & ~(uint32_t)TAG_BYTES) | bytes;
-    struct tags there = *t;
+    struct em_race_tags there = *t;
     bool writer;
     if (is_silent(a, lane, dword, bytes)) {
         mark_silent(a, t);
@@ -332,7 +256,7 @@ static enum em_flow touch_lane(struct global_access *a, unsigned lane)
         if (dword + 4 > end) {
             bytes &= (uint32_t)TAG_BYTES >> (dword + 4 - end);
         }
-        struct tags *t = tags_of(a, dword);
+        struct em_race_tags *t = tags_of(a, dword);
         if (t && touch(a, t, lane, dword, bytes) == EM_FAULTED) {
             return EM_FAULTED;
         }
@@ -341,7 +265,7 @@ static enum em_flow touch_lane(struct global_access *a, unsigned lane)
 }
 
 /* n tags: 1, 2 or 4. */
-static inline UNLOCKED __m256i load_tags(const struct tags *t, unsigned n)
+static inline UNLOCKED __m256i load_tags(const struct em_race_tags *t, unsigned n)
 {
     switch (n) {
     case 1:
@@ -353,7 +277,9 @@ static inline UNLOCKED __m256i load_tags(const struct tags *t, unsigned n)
     }
 }
 
-static inline UNLOCKED void store_tags(struct tags *t, __m256i value, unsigned n)
+static inline UNLOCKED void store_tags(struct em_race_tags *t,
+                                       __m256i value,
+                                       unsigned n)
 {
     switch (n) {
     case 1:
@@ -407,7 +333,7 @@ static inline __m256i settled(const struct global_access *a,
 
 /* n (1, 2, 4) whole dwords: true where nothing is in conflict, and they are marked. */
 static inline UNLOCKED bool read_whole(const struct global_access *a,
-                                       struct tags *t,
+                                       struct em_race_tags *t,
                                        unsigned n)
 {
     __m256i tags = load_tags(t, n);
@@ -462,7 +388,7 @@ static inline __m256i same_data(uint64_t address, const void *data, unsigned n)
 }
 
 static inline UNLOCKED bool write_whole(const struct global_access *a,
-                                        struct tags *t,
+                                        struct em_race_tags *t,
                                         uint64_t address,
                                         const void *data,
                                         unsigned n)
@@ -487,10 +413,10 @@ static inline bool whole(struct global_access *a,
                          unsigned n)
 {
     if ((address & 3) ||
-        (address / 4 + n - 1) / CHUNK_DWORDS != address / 4 / CHUNK_DWORDS) {
+        (address / 4 + n - 1) / EM_CHUNK_DWORDS != address / 4 / EM_CHUNK_DWORDS) {
         return false;
     }
-    struct tags *t = tags_of(a, address);
+    struct em_race_tags *t = tags_of(a, address);
     if (!t) {
         return true;
     }

@@ -1,15 +1,5 @@
-/* Races of LDS and its unwritten bytes.
- *
- * Every dword of LDS has a tag of its last writer and one of its last readers:
- *
- *     0 | time (10 bits) | atomic | bytes (4 bits) | waves (16 bits)
- *
- * Each wave has a time, which a barrier moves to a common value beyond all of them; an
- * access leaves its wave's time. known_*[u][v] is the time of wave v up to which its
- * accesses are ordered before what wave u does now: the barrier's, less the writes that
- * v had not waited for; or, since an LDS atomic may be how two waves order themselves,
- * what v had done before an atomic that u's own atomic follows. base_* is the smallest
- * of them: a tag that is not newer is settled by one compare, four dwords at a time.
+/* Races of LDS and its unwritten bytes: one tag of a dword's last writer and one of its
+ * last readers (race_lds.h), which race_time.c knows the order of.
  *
  * Several waves share a tag where all of them read, or where all wrote the same value.
  * A tag holds one set of bytes: an access of other bytes of the dword replaces it, so
@@ -17,42 +7,9 @@
  * tag an atomic or the limit of times has settled. What is reported is a race. */
 #include "emulator/check/race_lds.h"
 
-#include "core/buf.h"
 #include "emulator/check/shadow.h"
-#include "emulator/launch/group.h"
 
 #include <immintrin.h>
-#include <stdlib.h>
-
-enum {
-    TAG_WAVES = 0xffff,
-    TAG_BYTES_SHIFT = 16,
-    TAG_BYTES = 0xf << TAG_BYTES_SHIFT,
-    TAG_ATOMIC = 1 << 20,
-    TAG_TIME_SHIFT = 21,
-    MAX_TIME = 1000,
-    PENDING_TIME = 1023,
-    /* A direct load of the dword is outstanding: newer than any time, all waves. */
-    TAG_PENDING = PENDING_TIME << TAG_TIME_SHIFT | TAG_BYTES | TAG_WAVES,
-    PAD = 8 /* dwords behind the last that a vector may read */
-};
-
-struct em_lds_shadow {
-    uint32_t bytes, dwords;
-    uint32_t base_w, base_r; /* tags of these times are ordered before everything */
-    uint32_t epoch;          /* the workgroup's, as last seen */
-    unsigned pending;        /* direct loads */
-    bool ordered;            /* em_race_set_ordered */
-    uint32_t time[EM_MAX_WAVES];
-    uint32_t done[EM_MAX_WAVES]; /* writes of up to this time were waited for */
-    bool used[EM_MAX_WAVES];     /* the wave accessed LDS at its time */
-    uint32_t known_w[EM_MAX_WAVES][EM_MAX_WAVES];
-    uint32_t known_r[EM_MAX_WAVES][EM_MAX_WAVES];
-    uint32_t sync[EM_MAX_WAVES]; /* what the last atomic knew of each wave */
-    uint32_t *writer, *reader;
-    uint32_t *writer_pc, *reader_pc;
-    uint8_t *written; /* a bit a byte of the dword */
-};
 
 /* An access, prepared. */
 struct lds_access {
@@ -67,209 +24,17 @@ struct lds_access {
     uint64_t *ret_written;
 };
 
-static void clear_tags(struct em_lds_shadow *s)
-{
-    for (uint32_t i = 0; i < s->dwords; i++) {
-        s->writer[i] = s->writer[i] == TAG_PENDING && s->pending ? TAG_PENDING : 0;
-    }
-    memset(s->reader, 0, s->dwords * sizeof(*s->reader));
-}
-
-/* Everything up to now is settled; waves start at `time`. */
-static void settle(struct em_lds_shadow *s, uint32_t time)
-{
-    s->base_w = time - 1;
-    s->base_r = time - 1;
-    for (unsigned u = 0; u < EM_MAX_WAVES; u++) {
-        s->time[u] = time;
-        s->done[u] = time - 1;
-        s->used[u] = false;
-        s->sync[u] = time - 1;
-        for (unsigned v = 0; v < EM_MAX_WAVES; v++) {
-            s->known_w[u][v] = time - 1;
-            s->known_r[u][v] = time - 1;
-        }
-    }
-}
-
-static void restart(struct em_lds_shadow *s)
-{
-    clear_tags(s);
-    settle(s, 1);
-}
-
-static uint32_t latest(const struct em_lds_shadow *s)
-{
-    uint32_t time = 0;
-    for (unsigned u = 0; u < EM_MAX_WAVES; u++) {
-        time = s->time[u] > time ? s->time[u] : time;
-    }
-    return time;
-}
-
-struct em_lds_shadow *em_lds_shadow_create(uint32_t lds_bytes)
-{
-    if (lds_bytes > EM_MAX_LDS_BYTES) {
-        lds_bytes = EM_MAX_LDS_BYTES;
-    }
-    struct em_lds_shadow *s = wf_calloc(1, sizeof(*s));
-    uint32_t dwords = (lds_bytes + 3) / 4;
-    uint32_t *tags = wf_calloc(4 * ((size_t)dwords + PAD), sizeof(*tags));
-    uint8_t *written = wf_calloc((size_t)dwords + PAD, 1);
-    if (!s || !tags || !written) {
-        free(s);
-        free(tags);
-        free(written);
-        return NULL;
-    }
-    s->bytes = lds_bytes;
-    s->dwords = dwords;
-    s->writer = tags;
-    s->reader = tags + dwords + PAD;
-    s->writer_pc = s->reader + dwords + PAD;
-    s->reader_pc = s->writer_pc + dwords + PAD;
-    s->written = written;
-    settle(s, 1);
-    return s;
-}
-
-void em_lds_shadow_reset(struct em_lds_shadow *s)
-{
-    uint32_t time = latest(s) + 1;
-    if (time > MAX_TIME || s->pending) {
-        s->pending = 0;
-        restart(s);
-    } else {
-        settle(s, time);
-    }
-    s->epoch = 0;
-    s->ordered = false;
-    memset(s->written, 0, s->dwords);
-}
-
-void em_lds_shadow_destroy(struct em_lds_shadow *s)
-{
-    if (s) {
-        free(s->writer);
-        free(s->written);
-        free(s);
-    }
-}
-
-void em_race_set_ordered(struct em_wave *w)
-{
-    if (w->group->lds_shadow) {
-        w->group->lds_shadow->ordered = true;
-    }
-}
-
-bool em_race_ordered(const struct em_wave *w)
-{
-    return w->group->lds_shadow && w->group->lds_shadow->ordered;
-}
-
-/* Up to which time the wave's writes are ordered by a barrier that it passes now. */
-static uint32_t waited(const struct em_lds_shadow *s, const struct em_wave *w)
-{
-    const struct em_shadow *shadow = w ? w->shadow : NULL;
-    for (unsigned i = 0; shadow && i < shadow->outstanding; i++) {
-        const struct em_outstanding *e = &shadow->entry[i];
-        if (e->lds_time > s->done[w->id]) {
-            return e->lds_time - 1;
-        }
-    }
-    return w ? s->time[w->id] : 0;
-}
-
-void em_race_lds_barriers(struct em_wave *w)
-{
-    struct em_lds_shadow *s = w->group ? w->group->lds_shadow : NULL;
-    if (!s || s->epoch == w->group->epoch) {
-        return;
-    }
-    s->epoch = w->group->epoch;
-    uint32_t now = latest(s);
-    if (now + 1 > MAX_TIME) {
-        restart(s);
-        return;
-    }
-    uint32_t least = now;
-    uint32_t written[EM_MAX_WAVES];
-    for (unsigned v = 0; v < EM_MAX_WAVES; v++) {
-        written[v] = now;
-        if (v < w->group->waves && w->group->wave[v]) {
-            uint32_t until = waited(s, w->group->wave[v]);
-            written[v] = until < s->time[v] ? until : now;
-        }
-        least = written[v] < least ? written[v] : least;
-    }
-    uint32_t done[EM_MAX_WAVES];
-    memcpy(done, s->done, sizeof(done));
-    settle(s, now + 1);
-    s->base_w = least;
-    for (unsigned v = 0; v < EM_MAX_WAVES && least < now; v++) {
-        s->done[v] = written[v] < now ? done[v] : now;
-        s->sync[v] = written[v];
-        for (unsigned u = 0; u < EM_MAX_WAVES; u++) {
-            s->known_w[u][v] = written[v];
-        }
-    }
-}
-
-/* What the wave does from now on has a time of its own. */
-static void tick(struct em_lds_shadow *s, unsigned id)
-{
-    if (!s->used[id]) {
-        return;
-    }
-    s->used[id] = false;
-    if (++s->time[id] > MAX_TIME) {
-        restart(s);
-    }
-}
-
-uint32_t em_race_lds_time(struct em_wave *w)
-{
-    struct em_lds_shadow *s = w->group ? w->group->lds_shadow : NULL;
-    return s ? s->time[w->id] : 0;
-}
-
-void em_race_lds_done(struct em_wave *w, uint32_t time)
-{
-    struct em_lds_shadow *s = w->group->lds_shadow;
-    if (s && time > s->done[w->id] && time <= s->time[w->id]) {
-        s->done[w->id] = time;
-        if (time == s->time[w->id]) {
-            tick(s, w->id);
-        }
-    }
-}
-
 /* The waves of a tag whose access is not ordered before what `id` does. */
 static uint32_t unordered(uint32_t tag, const uint32_t known[EM_MAX_WAVES], unsigned id)
 {
     uint32_t result = 0;
-    uint32_t time = tag >> TAG_TIME_SHIFT;
-    for (uint32_t waves = tag & TAG_WAVES & ~(UINT32_C(1) << id); waves;
+    uint32_t time = tag >> EM_LDS_TIME_SHIFT;
+    for (uint32_t waves = tag & EM_LDS_WAVES & ~(UINT32_C(1) << id); waves;
          waves &= waves - 1) {
         unsigned v = (unsigned)__builtin_ctz(waves);
         result |= known[v] < time ? UINT32_C(1) << v : 0;
     }
     return result;
-}
-
-/* An atomic orders the wave behind all atomics so far, and those to come behind it. */
-static void synchronise(struct em_lds_shadow *s, unsigned id)
-{
-    for (unsigned v = 0; v < EM_MAX_WAVES; v++) {
-        uint32_t known = v == id ? s->time[id] : s->known_r[id][v];
-        s->sync[v] = known > s->sync[v] ? known : s->sync[v];
-        if (v != id && s->sync[v] > s->known_r[id][v]) {
-            s->known_r[id][v] = s->sync[v];
-            s->known_w[id][v] = s->sync[v];
-        }
-    }
-    tick(s, id);
 }
 
 /* Who has a direct load of the dword on its way. */
@@ -323,14 +88,14 @@ static enum em_flow race_fault(const struct lds_access *a,
     static const char *const does[] = { "reads", "writes", "updates atomically" };
     unsigned other = (unsigned)__builtin_ctz(others);
     uint32_t tag = a->s->writer[dword];
-    bool passed = with_writer && (tag >> TAG_TIME_SHIFT) <= a->s->base_r;
+    bool passed = with_writer && (tag >> EM_LDS_TIME_SHIFT) <= a->s->base_r;
     enum em_flow flow = em_fault(
         a->w, op, EM_FAULT_LDS_RACE, (int)lane, &a->access->address[lane],
         "wave %u %s LDS bytes %u to %u, which wave %u %s %s", a->w->id,
         does[a->access->kind], dword * 4, dword * 4 + 3, other,
-        !with_writer       ? "read"
-        : tag & TAG_ATOMIC ? "updated atomically"
-                           : "wrote",
+        !with_writer          ? "read"
+        : tag & EM_LDS_ATOMIC ? "updated atomically"
+                              : "wrote",
         passed ? "without a wait before the barrier" : "and no barrier lies between");
     struct em_fault *fault = em_wave_fault(a->w);
     if (fault) {
@@ -343,16 +108,16 @@ static enum em_flow race_fault(const struct lds_access *a,
 /* The tag of readers, or of writers of one value, with this access. */
 static uint32_t joined(uint32_t tag, uint32_t limit, uint32_t mine)
 {
-    uint32_t kind = TAG_BYTES | TAG_ATOMIC;
+    uint32_t kind = EM_LDS_BYTES | EM_LDS_ATOMIC;
     if (tag <= limit || (tag & kind) != (mine & kind)) {
         uint32_t same = tag ^ mine;
         /* One wave, one time: other bytes of the dword. */
-        bool more = tag > limit && (same & ~(uint32_t)TAG_BYTES) == 0;
+        bool more = tag > limit && (same & ~(uint32_t)EM_LDS_BYTES) == 0;
         return more ? tag | mine : mine;
     }
     uint32_t time =
-        tag < mine ? tag & ~(uint32_t)TAG_WAVES : mine & ~(uint32_t)TAG_WAVES;
-    return time | ((tag | mine) & TAG_WAVES);
+        tag < mine ? tag & ~(uint32_t)EM_LDS_WAVES : mine & ~(uint32_t)EM_LDS_WAVES;
+    return time | ((tag | mine) & EM_LDS_WAVES);
 }
 
 /* Whether the lane's write leaves those bytes as they are. */
@@ -386,15 +151,15 @@ static uint32_t conflicts(const struct lds_access *a,
     uint32_t tag = s->writer[dword];
     uint32_t others = 0;
     enum em_access_kind kind = a->access->kind;
-    if (tag > a->limit_w && (tag & bytes << TAG_BYTES_SHIFT)) {
-        bool mine = kind == EM_READ && (tag & a->self) && !(tag & TAG_ATOMIC);
-        bool both_atomic = kind == EM_ATOMIC && (tag & TAG_ATOMIC);
+    if (tag > a->limit_w && (tag & bytes << EM_LDS_BYTES_SHIFT)) {
+        bool mine = kind == EM_READ && (tag & a->self) && !(tag & EM_LDS_ATOMIC);
+        bool both_atomic = kind == EM_ATOMIC && (tag & EM_LDS_ATOMIC);
         others = mine || both_atomic ? 0 : unordered(tag, s->known_w[id], id);
     }
     *ret_writer = others != 0;
     tag = s->reader[dword];
     if (!others && kind != EM_READ && tag > a->limit_r &&
-        (tag & bytes << TAG_BYTES_SHIFT)) {
+        (tag & bytes << EM_LDS_BYTES_SHIFT)) {
         others = unordered(tag, s->known_r[id], id);
     }
     return others;
@@ -408,12 +173,12 @@ static enum em_flow touch(const struct lds_access *a,
                           uint32_t bytes)
 {
     struct em_lds_shadow *s = a->s;
-    uint32_t mine = a->high | bytes << TAG_BYTES_SHIFT | a->self;
-    if (s->writer[dword] == TAG_PENDING) {
+    uint32_t mine = a->high | bytes << EM_LDS_BYTES_SHIFT | a->self;
+    if (s->writer[dword] == EM_LDS_PENDING) {
         return pending_fault(a, op, lane, dword);
     }
     if (is_silent(a, lane, dword, bytes)) {
-        uint32_t kind = TAG_BYTES | TAG_ATOMIC;
+        uint32_t kind = EM_LDS_BYTES | EM_LDS_ATOMIC;
         if (s->writer[dword] > a->limit_w && ((s->writer[dword] ^ mine) & kind) == 0) {
             s->writer[dword] |= a->self;
         }
@@ -430,13 +195,14 @@ static enum em_flow touch(const struct lds_access *a,
         s->reader_pc[dword] = a->pc;
         return EM_GO;
     case EM_WRITE:
-        s->writer[dword] = s->writer[dword] > a->limit_w && ((s->writer[dword] ^ mine) &
-                                                             ~(uint32_t)TAG_BYTES) == 0
-                               ? s->writer[dword] | mine
-                               : mine;
+        s->writer[dword] =
+            s->writer[dword] > a->limit_w &&
+                    ((s->writer[dword] ^ mine) & ~(uint32_t)EM_LDS_BYTES) == 0
+                ? s->writer[dword] | mine
+                : mine;
         break;
     case EM_ATOMIC:
-        s->writer[dword] = joined(s->writer[dword], a->limit_w, mine | TAG_ATOMIC);
+        s->writer[dword] = joined(s->writer[dword], a->limit_w, mine | EM_LDS_ATOMIC);
         break;
     }
     s->writer_pc[dword] = a->pc;
@@ -518,20 +284,20 @@ static inline bool read_whole(const struct lds_access *a, uint32_t dword, unsign
     __m128i self = set1(a->self);
     __m128i fresh = _mm_cmpgt_epi32(tag, set1(a->limit_w));
     __m128i fine =
-        _mm_cmpeq_epi32(_mm_and_si128(tag, set1(a->self | TAG_ATOMIC)), self);
+        _mm_cmpeq_epi32(_mm_and_si128(tag, set1(a->self | EM_LDS_ATOMIC)), self);
     if (!_mm_test_all_zeros(_mm_andnot_si128(fine, fresh), set1(UINT32_MAX)) ||
-        !_mm_test_all_zeros(_mm_cmpgt_epi32(tag, set1(TAG_PENDING - 1)),
+        !_mm_test_all_zeros(_mm_cmpgt_epi32(tag, set1(EM_LDS_PENDING - 1)),
                             set1(UINT32_MAX))) {
         return false;
     }
     tag = load_n(s->reader + dword, n);
-    __m128i mine = set1(a->high | TAG_BYTES | a->self);
-    __m128i kind = set1(TAG_BYTES);
+    __m128i mine = set1(a->high | EM_LDS_BYTES | a->self);
+    __m128i kind = set1(EM_LDS_BYTES);
     __m128i join = _mm_and_si128(_mm_cmpgt_epi32(tag, set1(a->limit_r)),
                                  _mm_cmpeq_epi32(_mm_and_si128(tag, kind), kind));
-    __m128i earlier = _mm_min_epi32(_mm_andnot_si128(set1(TAG_WAVES), tag),
-                                    _mm_andnot_si128(set1(TAG_WAVES), mine));
-    __m128i waves = _mm_and_si128(_mm_or_si128(tag, mine), set1(TAG_WAVES));
+    __m128i earlier = _mm_min_epi32(_mm_andnot_si128(set1(EM_LDS_WAVES), tag),
+                                    _mm_andnot_si128(set1(EM_LDS_WAVES), mine));
+    __m128i waves = _mm_and_si128(_mm_or_si128(tag, mine), set1(EM_LDS_WAVES));
     __m128i both = _mm_or_si128(earlier, waves);
     __m128i result = _mm_blendv_epi8(mine, both, join);
     __m128i same = _mm_cmpeq_epi32(result, tag);
@@ -551,7 +317,7 @@ static inline bool write_whole(const struct lds_access *a,
     struct em_lds_shadow *s = a->s;
     __m128i tag = load_n(s->writer + dword, n);
     __m128i read = load_n(s->reader + dword, n);
-    __m128i others = set1(TAG_WAVES & ~a->self);
+    __m128i others = set1(EM_LDS_WAVES & ~a->self);
     __m128i zero = _mm_setzero_si128();
     __m128i settled_w = _mm_or_si128(_mm_cmpgt_epi32(set1(a->limit_w + 1), tag),
                                      _mm_cmpeq_epi32(_mm_and_si128(tag, others), zero));
@@ -571,7 +337,7 @@ static inline bool write_whole(const struct lds_access *a,
     if ((unsigned)_mm_movemask_ps(_mm_castsi128_ps(settled)) != 0xf) {
         return false;
     }
-    __m128i mine = set1(a->high | TAG_BYTES | a->self);
+    __m128i mine = set1(a->high | EM_LDS_BYTES | a->self);
     store_n(s->writer + dword, _mm_blendv_epi8(mine, tag, silent), n);
     store_n(s->writer_pc + dword, set1(a->pc), n);
     memset(s->written + dword, 0xf, n);
@@ -699,16 +465,16 @@ enum em_flow em_race_lds(struct em_wave *w,
                     ? access->data
                     : NULL,
         .self = UINT32_C(1) << w->id,
-        .high = s->time[w->id] << TAG_TIME_SHIFT,
-        .limit_w = (s->base_w + 1) << TAG_TIME_SHIFT,
-        .limit_r = (s->base_r + 1) << TAG_TIME_SHIFT,
+        .high = s->time[w->id] << EM_LDS_TIME_SHIFT,
+        .limit_w = (s->base_w + 1) << EM_LDS_TIME_SHIFT,
+        .limit_r = (s->base_r + 1) << EM_LDS_TIME_SHIFT,
         .pc = op->index,
         .ret_written = ret_written,
     };
     enum em_flow flow = every_lane(&a, op);
     s->used[w->id] = true;
     if (access->kind == EM_ATOMIC) {
-        synchronise(s, w->id);
+        em_race_lds_synchronise(s, w->id);
     }
     return flow;
 }
@@ -723,13 +489,13 @@ void em_race_lds_pending(struct em_wave *w, uint32_t begin, uint32_t end, bool p
     }
     em_race_lds_barriers(w);
     uint32_t self = UINT32_C(1) << w->id;
-    uint32_t limit = (s->base_w + 1) << TAG_TIME_SHIFT;
+    uint32_t limit = (s->base_w + 1) << EM_LDS_TIME_SHIFT;
     for (uint32_t i = begin / 4; i * 4 < end && i < s->dwords; i++) {
         uint32_t tag = s->writer[i];
-        if (pending && tag > limit && (tag & TAG_WAVES) == self) {
-            s->writer[i] = TAG_PENDING;
-        } else if (!pending && tag == TAG_PENDING) {
-            s->writer[i] = s->time[w->id] << TAG_TIME_SHIFT | TAG_BYTES | self;
+        if (pending && tag > limit && (tag & EM_LDS_WAVES) == self) {
+            s->writer[i] = EM_LDS_PENDING;
+        } else if (!pending && tag == EM_LDS_PENDING) {
+            s->writer[i] = s->time[w->id] << EM_LDS_TIME_SHIFT | EM_LDS_BYTES | self;
         }
     }
     if (pending) {
