@@ -4,9 +4,9 @@
  * NaN: a result is the first operand that is NaN, quieted, its payload kept; an invalid
  * operation gives 0xffc00000 (0xfe00, 0xfff8 << 48). In a fused multiply-add the
  * factors' NaN come first, then 0 * infinity, then the addend's NaN.
- * Rounding and flushing are those of the result's and the sources' formats in MODE; a
- * result is tiny, and flushed, when it is so after rounding to its precision with any
- * exponent, as the host's unit has it. */
+ * Rounding and flushing are those of the result's and the sources' formats in MODE; an
+ * f32 or f64 result is tiny, and flushed, when it is so after rounding to its precision
+ * with any exponent, as the host's unit has it; an f16 result when it is denormal. */
 #ifndef WF_EMULATOR_EXEC_VALU_FLOAT_H
 #define WF_EMULATOR_EXEC_VALU_FLOAT_H
 
