@@ -2,3 +2,5 @@
 set(memory_support memory_fixture.c memory_reference.c)
 wf_unit_test(NAME test_emulator_vmem SOURCES test_vmem.c ${memory_support}
              LIBS wf_emulator m)
+wf_unit_test(NAME test_emulator_lds SOURCES test_lds.c ${memory_support}
+             LIBS wf_emulator m)

@@ -189,9 +189,9 @@ static uint64_t float_atomic(const char *name,
     if (has(name, "add")) {
         result = a + b;
     } else if (has(name, "min")) {
-        result = fmin(a, b);
+        result = a == b ? a : fmin(a, b); /* zeros of either sign: no change */
     } else if (has(name, "max")) {
-        result = fmax(a, b);
+        result = a == b ? a : fmax(a, b);
     } else if (a == c) {
         result = b;
     }
