@@ -78,7 +78,8 @@ static bool take_flat_address(struct em_inst *in, uint32_t low, uint32_t high)
     if (in->encoding == EM_GLOBAL) {
         return take_global_address(in, low, high);
     }
-    return !(low >> 13 & 1) && em_bits(high, 22, 16) == 0 &&
+    /* bit 12 would be the sign, and no offset is negative here */
+    return em_bits(low, 13, 12) == 0 && em_bits(high, 22, 16) == 0 &&
            em_take_vgpr(em_bits(high, 7, 0), false, EM_B64, &in->src[0]);
 }
 

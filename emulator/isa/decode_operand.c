@@ -8,8 +8,8 @@ static void set(struct em_operand *ret, unsigned code, enum em_type type)
     ret->type = (uint8_t)type;
 }
 
-/* A scalar register of `dwords`: tuples begin on a multiple of their size, of 4 at
- * most, and the bits below are ignored. */
+/* A scalar register of `dwords`: SGPR tuples begin on a multiple of their size, of 4 at
+ * most, and the bits below are ignored; the special pairs begin on an even code. */
 static bool scalar_register(unsigned code, unsigned dwords, unsigned *ret)
 {
     const unsigned align = dwords >= 4 ? 4 : dwords;
@@ -18,24 +18,20 @@ static bool scalar_register(unsigned code, unsigned dwords, unsigned *ret)
     if (code < EM_FLAT_SCRATCH) {
         return first + dwords <= EM_FLAT_SCRATCH;
     }
-    if (code < EM_TTMP0) {
-        return dwords <= 2;
-    }
-    if (code < EM_M0) {
+    if (code >= EM_TTMP0 && code < EM_M0) {
         return first + dwords <= EM_M0;
     }
-    if (code < EM_EXEC) {
+    if (code == EM_M0 || code == EM_M0 + 1) {
         return code == EM_M0 && dwords == 1;
     }
-    return code < EM_INT_0 && dwords <= 2;
+    return code < EM_INT_0 && dwords <= 2 && first == code;
 }
 
 static bool is_constant(unsigned code)
 {
     return (code >= EM_INT_0 && code <= EM_INT_0 + 80) ||
-           (code >= EM_SHARED_BASE && code <= EM_FLOAT_INV_2PI && code != 239) ||
-           code == EM_POPS_EXITING_WAVE_ID ||
-           (code >= EM_VCCZ && code <= EM_LDS_DIRECT);
+           (code >= EM_SHARED_BASE && code <= EM_FLOAT_INV_2PI) ||
+           (code >= EM_VCCZ && code <= EM_SCC);
 }
 
 bool em_take_scalar_dst(unsigned code, enum em_type type, struct em_operand *ret)
@@ -80,6 +76,10 @@ bool em_take_source(struct em_words *w,
 {
     if (code >= EM_VGPR0) {
         return em_take_vgpr(code - EM_VGPR0, false, type, ret);
+    }
+    if (code == EM_LDS_DIRECT) {
+        set(ret, code, type);
+        return em_type_dwords(type) == 1;
     }
     return em_take_scalar(w, in, code, type, ret);
 }

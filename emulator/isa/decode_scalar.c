@@ -89,6 +89,7 @@ static bool decode_smem_offset(uint32_t low, uint32_t high, struct em_inst *in)
 {
     const bool immediate = low >> 17 & 1;
     const bool scalar = low >> 14 & 1;
+    in->offen = immediate && scalar;
     if (immediate) {
         in->offset = (int32_t)(high << 11) >> 11;
     }

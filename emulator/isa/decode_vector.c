@@ -54,8 +54,10 @@ static bool take_dst(struct em_inst *in, uint32_t word)
 static bool take_modifiers(struct em_inst *in, unsigned i, unsigned sext_neg_abs)
 {
     const bool floating = em_forms[in->op] >> i & EM_FORM_MOD0;
-    const unsigned bad = floating ? 4 : 3;
-    if (sext_neg_abs & bad) {
+    if (em_forms[in->op] & EM_FORM_LOOSE) {
+        return true;
+    }
+    if (sext_neg_abs & (floating ? 4 : 3)) {
         return false;
     }
     in->neg |= (uint8_t)((sext_neg_abs & 1) << i);
@@ -71,7 +73,7 @@ static bool sdwa_source(struct em_inst *in, unsigned i, unsigned index, unsigned
     struct em_words none = { .words = NULL };
     in->src_sel[i] = (uint8_t)select;
     if (select > EM_SEL_DWORD ||
-        !take_modifiers(in, i, bits >> 3 & 1 ? 4 : bits >> 4 & 3)) {
+        !take_modifiers(in, i, (bits >> 1 & 4) | (bits >> 4 & 3))) {
         return false;
     }
     if (!(bits >> 7)) {
@@ -115,11 +117,32 @@ static bool decode_sdwa(struct em_inst *in, uint32_t low, uint32_t high)
     return sdwa_source(in, 1, em_bits(low, 16, 9), bits1);
 }
 
+static bool is_control(unsigned ctrl, bool wide)
+{
+    if (ctrl >= 0x150 && ctrl <= 0x15f) {
+        return true; /* row_newbcast */
+    }
+    if (wide) {
+        return false;
+    }
+    if (ctrl >= 0x130 && ctrl < 0x140) {
+        return (ctrl & 3) == 0; /* wave shifts and rotations */
+    }
+    return ctrl < 0x100 || (ctrl < 0x130 && (ctrl & 15) != 0) ||
+           (ctrl >= 0x140 && ctrl <= 0x143);
+}
+
+static bool is_wide(const struct em_op_info *info)
+{
+    return em_type_dwords(info->dst) == 2 || em_type_dwords(info->src[0]) == 2;
+}
+
 static bool decode_dpp(struct em_inst *in, uint32_t low, uint32_t high)
 {
     const struct em_op_info *info = &em_infos[in->op];
     const bool two = sources(info) > 1;
-    if (!(em_forms[in->op] & EM_FORM_DPP) || !take_dst(in, low)) {
+    if (!(em_forms[in->op] & EM_FORM_DPP) || !take_dst(in, low) ||
+        !is_control(em_bits(high, 16, 8), is_wide(info))) {
         return false;
     }
     in->extra = EM_DPP;

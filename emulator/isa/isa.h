@@ -178,7 +178,8 @@ struct em_inst {
     uint8_t cbsz, abid, blgp;
     /* memory */
     bool sc0, sc1, nt; /* SMEM: sc0 is glc */
-    bool lds, offen, idxen, gds;
+    bool lds, gds, idxen;
+    bool offen;     /* SMEM: an immediate beside the offset SGPR */
     uint8_t format; /* MTBUF: dfmt | nfmt << 4 */
 };
 

@@ -78,42 +78,77 @@ static void put_scalar(struct em_text *t, unsigned code, unsigned dwords)
     }
 }
 
+static bool is_integer16(enum em_type type)
+{
+    return type == EM_I16 || type == EM_U16 || type == EM_B16;
+}
+
 static void put_constant(struct em_text *t, struct em_operand operand)
 {
+    /* 0.5 and so on, as bits of 16: integers of 16 bits are printed so */
+    static const uint16_t halves[] = { 0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000,
+                                       0xc000, 0x4400, 0xc400, 0x3118 };
     const unsigned code = operand.code;
     if (code <= EM_INT_0 + 64) {
         em_put(t, "%u", code - EM_INT_0);
     } else if (code <= EM_INT_0 + 80) {
         em_put(t, "-%u", code - EM_INT_0 - 64);
-    } else if (code >= EM_FLOAT_HALF && code < EM_FLOAT_INV_2PI) {
-        em_put(t, "%s", floats[code - EM_FLOAT_HALF]);
-    } else if (code == EM_FLOAT_INV_2PI) {
-        em_put(t, operand.dwords == 2 ? "0.15915494309189532" : "0.15915494");
-    } else {
+    } else if (code < EM_FLOAT_HALF || code > EM_FLOAT_INV_2PI) {
         put_scalar(t, code, operand.dwords);
+    } else if (is_integer16(operand.type)) {
+        em_put(t, "0x%x", halves[code - EM_FLOAT_HALF]);
+    } else if (code < EM_FLOAT_INV_2PI) {
+        em_put(t, "%s", floats[code - EM_FLOAT_HALF]);
+    } else {
+        em_put(t, operand.dwords == 2 ? "0.15915494309189532" : "0.15915494");
     }
+}
+
+/* The bits of 0.5, ... -4, 1/(2 pi) in the formats that literals have. */
+static const uint32_t float_bits[3][9] = {
+    { 0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000, 0xc0000000,
+      0x40800000, 0xc0800000, 0x3e22f983 },
+    { 0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118 },
+    { 0x3fe00000, 0xbfe00000, 0x3ff00000, 0xbff00000, 0x40000000, 0xc0000000,
+      0x40100000, 0xc0100000, 0x3fc45f30 },
+};
+
+/* The name of the inline constant of these bits, or NULL. */
+static const char *float_name(uint32_t value, unsigned format)
+{
+    const unsigned count = format == 2 ? 8 : 9;
+    for (unsigned i = 0; i < count; i++) {
+        if (value == float_bits[format][i]) {
+            return i < 8 ? floats[i] : "0.15915494";
+        }
+    }
+    return NULL;
 }
 
 /* A literal that is an inline constant's value is printed as that. */
 static void put_literal(struct em_text *t, uint32_t value, struct em_operand operand)
 {
-    static const uint32_t bits[] = {
-        0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000,
-        0x40000000, 0xc0000000, 0x40800000, 0xc0800000,
-    };
-    (void)operand;
-    const int32_t integer = (int32_t)value;
+    const enum em_type type = operand.type;
+    const bool half = type == EM_F16 || is_integer16(type);
+    const bool wide = operand.dwords == 2;
+    int64_t integer = (int32_t)value;
+    const char *name = NULL;
+    if (half) {
+        value &= 0xffff;
+        integer = (int16_t)value;
+    } else if (wide) {
+        integer = type == EM_F64 ? (int64_t)value << 32 : (int64_t)value;
+    }
+    if (!is_integer16(type) && (!wide || type == EM_F64)) {
+        name = float_name(value, half ? 1 : wide ? 2 : 0);
+    }
     if (integer >= -16 && integer <= 64) {
-        em_put(t, "%d", integer);
-        return;
+        em_put(t, "%d", (int)integer);
+    } else if (name) {
+        em_put(t, "%s", name);
+    } else {
+        em_put(t, "0x%x", value);
     }
-    for (unsigned i = 0; i < sizeof(bits) / sizeof(bits[0]); i++) {
-        if (value == bits[i]) {
-            em_put(t, "%s", floats[i]);
-            return;
-        }
-    }
-    em_put(t, value == 0x3e22f983 ? "0.15915494" : "0x%x", value);
 }
 
 void em_put_value(struct em_text *t,

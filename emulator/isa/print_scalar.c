@@ -224,12 +224,10 @@ void em_print_smem(struct em_text *t, const struct em_inst *in)
         return;
     }
     em_put_operand(t, in, in->src[1]);
-    if (in->src[1].code == EM_NONE) {
-        const uint32_t magnitude =
-            in->offset < 0 ? 0U - (uint32_t)in->offset : (uint32_t)in->offset;
-        em_put(t, ", %s0x%x", in->offset < 0 ? "-" : "", magnitude);
-    } else if (in->offset != 0) {
-        em_put(t, " offset:0x%x", (uint32_t)in->offset);
+    if (in->src[1].code == EM_NONE || in->offen) {
+        const uint32_t bits = (uint32_t)in->offset;
+        em_put(t, "%s%s0x%x", in->offen ? " offset:" : ", ", in->offset < 0 ? "-" : "",
+               in->offset < 0 ? 0U - bits : bits);
     }
     if (in->sc0) {
         em_put(t, " glc");

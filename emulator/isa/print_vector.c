@@ -81,7 +81,12 @@ static void put_dpp(struct em_text *t, const struct em_inst *in)
         em_put(t, " row_newbcast:%u", ctrl & 15);
     }
     em_put(t, " row_mask:0x%x bank_mask:0x%x%s", in->row_mask, in->bank_mask,
-           in->bound_ctrl ? " bound_ctrl:0" : "");
+           in->bound_ctrl ? " bound_ctrl:1" : "");
+}
+
+static bool is_fp8_widening(enum em_opcode op)
+{
+    return op >= EM_v_cvt_f32_fp8 && op <= EM_v_cvt_pk_f32_bf8;
 }
 
 static void put_sdwa(struct em_text *t, const struct em_inst *in)
@@ -90,7 +95,7 @@ static void put_sdwa(struct em_text *t, const struct em_inst *in)
                                            "WORD_0", "WORD_1", "DWORD",  "?" };
     static const char *const unused[] = { "UNUSED_PAD", "UNUSED_SEXT",
                                           "UNUSED_PRESERVE", "?" };
-    if (in->encoding != EM_VOPC) {
+    if (in->encoding != EM_VOPC && !is_fp8_widening(in->op)) {
         em_put(t, " dst_sel:%s dst_unused:%s", selects[in->dst_sel & 7],
                unused[in->dst_unused & 3]);
     }
