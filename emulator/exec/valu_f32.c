@@ -7,7 +7,6 @@
 
 typedef __m256 (*unary_fn)(__m256);
 typedef __m256 (*binary_fn)(__m256, __m256);
-typedef __m256 (*ternary_fn)(__m256, __m256, __m256);
 
 EM_INLINE void each_unary(struct em_rows *r, unary_fn fn)
 {
@@ -16,17 +15,28 @@ EM_INLINE void each_unary(struct em_rows *r, unary_fn fn)
     }
 }
 
-EM_INLINE void each_binary(struct em_rows *r, unsigned dwords, binary_fn fn)
+EM_INLINE __m256 binary8(__m256 a, __m256 b, binary_fn fn)
 {
-    for (unsigned j = 0; j < dwords; j++) {
-        for (unsigned i = 0; i < EM_LANES; i += 8) {
-            __m256 a = em_get_f32(r->s[0][j], i), b = em_get_f32(r->s[1][j], i);
-            __m256 v = fn(a, b);
-            if (__builtin_expect(em_any_nan_f32(v), 0)) {
-                v = em_nan2_f32(v, a, b);
-            }
-            em_put_f32(r->d[j], i, v);
-        }
+    __m256 v = fn(a, b);
+    return __builtin_expect(em_any_nan_f32(v), 0) ? em_nan2_f32(v, a, b) : v;
+}
+
+EM_INLINE void each_binary(struct em_rows *r, binary_fn fn)
+{
+    for (unsigned i = 0; i < EM_LANES; i += 8) {
+        __m256 a = em_get_f32(r->s[0][0], i), b = em_get_f32(r->s[1][0], i);
+        em_put_f32(r->d[0], i, binary8(a, b, fn));
+    }
+}
+
+/* Both halves of a lane are read before one is written: registers may overlap. */
+EM_INLINE void each_pair(struct em_rows *r, binary_fn fn)
+{
+    for (unsigned i = 0; i < EM_LANES; i += 8) {
+        __m256 low = binary8(em_get_f32(r->s[0][0], i), em_get_f32(r->s[1][0], i), fn);
+        __m256 high = binary8(em_get_f32(r->s[0][1], i), em_get_f32(r->s[1][1], i), fn);
+        em_put_f32(r->d[0], i, low);
+        em_put_f32(r->d[1], i, high);
     }
 }
 
@@ -56,12 +66,12 @@ EM_INLINE __m256 mul_legacy8(__m256 a, __m256 b)
 
 static void core_add(struct em_rows *r)
 {
-    each_binary(r, 1, add8);
+    each_binary(r, add8);
 }
 
 static void core_sub(struct em_rows *r)
 {
-    each_binary(r, 1, sub8);
+    each_binary(r, sub8);
 }
 
 static void core_subrev(struct em_rows *r)
@@ -69,48 +79,49 @@ static void core_subrev(struct em_rows *r)
     struct em_rows swapped = *r;
     swapped.s[0][0] = r->s[1][0];
     swapped.s[1][0] = r->s[0][0];
-    each_binary(&swapped, 1, sub8);
+    each_binary(&swapped, sub8);
 }
 
 static void core_mul(struct em_rows *r)
 {
-    each_binary(r, 1, mul8);
+    each_binary(r, mul8);
 }
 
 static void core_mul_legacy(struct em_rows *r)
 {
-    each_binary(r, 1, mul_legacy8);
+    each_binary(r, mul_legacy8);
 }
 
 static void core_pk_add(struct em_rows *r)
 {
-    each_binary(r, 2, add8);
+    each_pair(r, add8);
 }
 
 static void core_pk_mul(struct em_rows *r)
 {
-    each_binary(r, 2, mul8);
+    each_pair(r, mul8);
 }
 
-EM_INLINE void each_fma(struct em_rows *r, unsigned dwords)
+EM_INLINE __m256 fma8(const struct em_rows *r, unsigned dword, unsigned i)
 {
-    for (unsigned j = 0; j < dwords; j++) {
-        for (unsigned i = 0; i < EM_LANES; i += 8) {
-            em_put_f32(r->d[j], i,
-                       em_fma_f32(em_get_f32(r->s[0][j], i), em_get_f32(r->s[1][j], i),
-                                  em_get_f32(r->s[2][j], i)));
-        }
-    }
+    return em_fma_f32(em_get_f32(r->s[0][dword], i), em_get_f32(r->s[1][dword], i),
+                      em_get_f32(r->s[2][dword], i));
 }
 
 static void core_fma(struct em_rows *r)
 {
-    each_fma(r, 1);
+    for (unsigned i = 0; i < EM_LANES; i += 8) {
+        em_put_f32(r->d[0], i, fma8(r, 0, i));
+    }
 }
 
 static void core_pk_fma(struct em_rows *r)
 {
-    each_fma(r, 2);
+    for (unsigned i = 0; i < EM_LANES; i += 8) {
+        __m256 low = fma8(r, 0, i), high = fma8(r, 1, i);
+        em_put_f32(r->d[0], i, low);
+        em_put_f32(r->d[1], i, high);
+    }
 }
 
 EM_F32_ROW(add)

@@ -11,7 +11,7 @@ enum {
 
 /* Sources with f16 denormals flushed. */
 struct flushed {
-    _Alignas(64) uint32_t rows[4][EM_LANES];
+    _Alignas(64) uint32_t rows[3][EM_LANES];
 };
 
 static bool is_f16(uint8_t format)
@@ -40,10 +40,16 @@ static unsigned host_csr(uint32_t mode, struct em_float_mode m)
     return csr;
 }
 
+/* Rows beyond the instruction's sources are not set. */
+static bool has_source(const struct em_rows *r, unsigned s)
+{
+    return r->in->src[s].code != EM_NONE && r->s[s][0];
+}
+
 static void flush_sources(struct em_rows *r, struct flushed *f)
 {
-    for (unsigned s = 0; s < 4; s++) {
-        if (!r->s[s][0]) {
+    for (unsigned s = 0; s < 3; s++) {
+        if (!has_source(r, s)) {
             continue;
         }
         for (unsigned i = 0; i < EM_LANES; i += 8) {
@@ -78,8 +84,8 @@ static void find_infinities(const struct em_rows *r,
 {
     for (unsigned i = 0; i < EM_LANES; i += 8) {
         __m256i any = _mm256_setzero_si256();
-        for (unsigned s = 0; s < 4; s++) {
-            if (!r->s[s][0]) {
+        for (unsigned s = 0; s < 3; s++) {
+            if (!has_source(r, s)) {
                 continue;
             }
             __m256i v = em_get8(r->s[s][0], i);
