@@ -62,7 +62,6 @@ EM_TERNARY_CLAMP(v_mad_u32_u16, U(x) * U(y) + z, em_limit_u32((int64_t)U(x) * U(
 EM_TERNARY_CLAMP(v_mad_i32_i16,
                  (uint32_t)(S(x) * S(y)) + z,
                  em_limit_i32((int64_t)S(x) * S(y) + (int32_t)z))
-EM_BINARY(v_pack_b32_f16, U(x) | y << 16)
 EM_BINARY(v_cvt_pk_u16_u32, limit_u16(x) | limit_u16(y) << 16)
 EM_BINARY(v_cvt_pk_i16_i32, limit_i16((int32_t)x) | limit_i16((int32_t)y) << 16)
 EM_UNARY(v_sat_pk_u8_i16,
@@ -191,7 +190,6 @@ const struct em_valu_row em_valu_int16[] = {
     ROW(v_mad_i16),
     ROW(v_mad_u32_u16),
     ROW(v_mad_i32_i16),
-    ROW(v_pack_b32_f16),
     ROW(v_cvt_pk_u16_u32),
     ROW(v_cvt_pk_i16_i32),
     ROW(v_sat_pk_u8_i16),

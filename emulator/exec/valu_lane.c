@@ -1,5 +1,6 @@
 /* Operations that move values between lanes and scalars, or whose operands do not fit
- * in rows: v_readlane, v_readfirstlane, v_writelane, v_swap, v_mqsad_u32_u8. */
+ * in rows: v_readlane, v_readfirstlane, v_writelane, v_swap, v_mqsad_u32_u8;
+ * and v_nop. */
 #include "emulator/check/shadow.h"
 #include "emulator/exec/valu_run.h"
 
@@ -155,12 +156,23 @@ static enum em_flow run_mqsad_u32(struct em_wave *w, const struct em_op *op)
     return EM_GO;
 }
 
+static enum em_flow run_nothing(struct em_wave *w, const struct em_op *op)
+{
+    (void)w;
+    (void)op;
+    return EM_GO;
+}
+
 bool em_bind_lane(struct em_op *op)
 {
     const struct em_inst *in = &op->in;
     bool scalar_dst = in->dst.code < EM_SCALARS;
     bool vector_dst = em_is_vector(in->dst.code);
     switch (in->op) {
+    case EM_v_nop:
+    case EM_v_clrexcp: /* exceptions are not modelled */
+        op->run = run_nothing;
+        break;
     case EM_v_readfirstlane_b32:
         op->run = scalar_dst ? run_readfirstlane : NULL;
         break;

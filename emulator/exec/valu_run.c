@@ -265,15 +265,6 @@ static enum em_mask_use mask_use(unsigned op)
     }
 }
 
-/* The scalar pair that is the mask: explicit in VOP3 (but of v_div_fmas), else VCC. */
-static uint8_t take_mask(struct em_inst *in)
-{
-    bool fmas = in->op == EM_v_div_fmas_f32 || in->op == EM_v_div_fmas_f64;
-    struct em_operand *o =
-        fmas || in->src[3].code != EM_NONE ? &in->src[3] : &in->src[2];
-    return o->code < EM_SCALARS - 1 ? (uint8_t)o->code : EM_VCC;
-}
-
 /* Results that do not depend on what the register holds. */
 static bool same_sources(const struct em_inst *in)
 {
@@ -295,18 +286,33 @@ static bool same_sources(const struct em_inst *in)
     }
 }
 
+/* Sources of the arithmetic. The register that a part of is replaced, which decoding
+ * gives as src[2] too, is none of them. */
+static unsigned source_limit(unsigned op)
+{
+    switch (op) {
+    case EM_v_cvt_pk_fp8_f32:
+    case EM_v_cvt_pk_bf8_f32:
+    case EM_v_cvt_sr_fp8_f32:
+    case EM_v_cvt_sr_bf8_f32:
+        return 2;
+    default:
+        return mask_use(op) && op != EM_v_div_fmas_f32 && op != EM_v_div_fmas_f64 ? 2
+                                                                                  : 3;
+    }
+}
+
 static struct em_valu_plan make_plan(struct em_inst *in)
 {
     struct em_valu_plan plan = { 0 };
     plan.mask_use = (uint8_t)mask_use(in->op);
-    plan.mask_code = plan.mask_use ? take_mask(in) : 0;
+    plan.mask_code =
+        in->src[3].code < EM_SCALARS - 1 ? (uint8_t)in->src[3].code : EM_VCC;
     if (accumulates(in->op) && in->src[2].code == EM_NONE) {
         in->src[2] = in->dst;
     }
-    unsigned most =
-        plan.mask_use && in->op != EM_v_div_fmas_f32 && in->op != EM_v_div_fmas_f64 ? 2
-                                                                                    : 3;
-    while (plan.sources < most && in->src[plan.sources].code != EM_NONE) {
+    while (plan.sources < source_limit(in->op) &&
+           in->src[plan.sources].code != EM_NONE) {
         plan.wide |= (uint8_t)((in->src[plan.sources].dwords == 2) << plan.sources);
         plan.sources++;
     }

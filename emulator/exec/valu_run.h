@@ -52,6 +52,11 @@ static inline struct em_valu_plan em_valu_plan_of(const struct em_op *op)
     return plan;
 }
 
+static inline bool em_is_16(unsigned type)
+{
+    return type == EM_F16 || type == EM_I16 || type == EM_U16 || type == EM_B16;
+}
+
 static inline __m256i em_load8(const uint32_t *row, unsigned i)
 {
     return _mm256_load_si256((const __m256i *)(const void *)(row + i));

@@ -246,11 +246,6 @@ static bool is_float(unsigned type)
            type == EM_PF32;
 }
 
-static bool is_16(unsigned type)
-{
-    return type == EM_F16 || type == EM_I16 || type == EM_U16 || type == EM_B16;
-}
-
 static bool is_mix(unsigned op)
 {
     return op == EM_v_fma_mix_f32 || op == EM_v_fma_mixlo_f16 ||
@@ -260,14 +255,6 @@ static bool is_mix(unsigned op)
 /* Two 16-bit elements in a dword, of which op_sel and op_sel_hi choose. */
 static bool is_packed(const struct em_inst *in, unsigned i)
 {
-    switch (in->op) {
-    case EM_v_dot2_f32_f16:
-    case EM_v_dot2_i32_i16:
-    case EM_v_dot2_u32_u16:
-        return i < 2;
-    default:
-        break;
-    }
     unsigned type = in->src[i].type;
     return in->encoding == EM_VOP3P &&
            (type == EM_PF16 || type == EM_PI16 || type == EM_PU16 || type == EM_PB16);
@@ -458,7 +445,7 @@ void em_valu_source(struct em_wave *w,
     if (in->extra == EM_SDWA && i < 2) {
         sdwa_source(in, i, r, temp);
     }
-    if (in->encoding == EM_VOP3 && (in->op_sel >> i & 1) && is_16(in->src[i].type)) {
+    if (in->encoding == EM_VOP3 && (in->op_sel >> i & 1) && em_is_16(in->src[i].type)) {
         take_bits(r->s[i][0], temp, EM_SEL_WORD_1, false);
         r->s[i][0] = temp;
     }

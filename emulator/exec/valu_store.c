@@ -14,9 +14,6 @@ enum float_kind {
 
 static enum float_kind kind_of(const struct em_inst *in)
 {
-    if (in->op == EM_v_cvt_pkrtz_f16_f32) {
-        return HALF_PAIR;
-    }
     switch (in->dst.type) {
     case EM_F16:
         return HALF;
@@ -29,10 +26,8 @@ static enum float_kind kind_of(const struct em_inst *in)
     case EM_F64:
         return DOUBLE;
     default:
-        break;
+        return NO_FLOAT;
     }
-    return in->op == EM_v_cvt_pk_f32_fp8 || in->op == EM_v_cvt_pk_f32_bf8 ? SINGLE_PAIR
-                                                                          : NO_FLOAT;
 }
 
 /* Between 0 and 1; NaN is 0 with DX10_CLAMP, and kept without. */
@@ -215,8 +210,7 @@ enum em_part em_valu_part(const struct em_inst *in)
     case EM_v_cvt_pk_bf8_f32:
         return high ? EM_PART_HIGH : EM_PART_LOW;
     default:
-        return high && in->encoding == EM_VOP3 && in->dst.dwords == 1 ? EM_PART_HIGH
-                                                                      : EM_PART_ALL;
+        return high && em_is_16(in->dst.type) ? EM_PART_HIGH : EM_PART_ALL;
     }
 }
 
