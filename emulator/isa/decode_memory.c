@@ -122,7 +122,10 @@ static bool take_buffer_data(struct em_inst *in, unsigned index, bool acc)
     if (info->src[1] != EM_NO && !em_take_vgpr(index, acc, info->src[1], &in->src[1])) {
         return false;
     }
-    if (info->dst == EM_NO || in->lds || (atomic && !in->sc0)) {
+    if (in->lds) {
+        return !acc;
+    }
+    if (info->dst == EM_NO || (atomic && !in->sc0)) {
         return true;
     }
     return em_take_vgpr(index, acc, info->dst, &in->dst);
@@ -157,6 +160,7 @@ bool em_decode_buffer(struct em_words *w, struct em_inst *in)
         in->lds = low >> 16 & 1;
     }
     if (in->op == EM_buffer_wbl2 || in->op == EM_buffer_inv) {
+        in->nt = false;
         return !in->lds && !em_bits(low, 13, 12) && !(high >> 23 & 1);
     }
     in->offset = (int32_t)em_bits(low, 11, 0);

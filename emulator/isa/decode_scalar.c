@@ -6,6 +6,13 @@ static bool has_destination(const struct em_op_info *info)
     return info->dst != EM_NO;
 }
 
+/* Jumps to an address in registers, and moves from a register found by M0. */
+static bool reads_registers_only(enum em_opcode op)
+{
+    return op == EM_s_setpc_b64 || op == EM_s_swappc_b64 || op == EM_s_rfe_b64 ||
+           op == EM_s_movrels_b32 || op == EM_s_movrels_b64;
+}
+
 static bool decode_sop(struct em_words *w, struct em_inst *in)
 {
     const struct em_op_info *info = &em_infos[in->op];
@@ -17,6 +24,9 @@ static bool decode_sop(struct em_words *w, struct em_inst *in)
     if (info->src[0] != EM_NO) {
         ok =
             em_take_scalar(w, in, em_bits(word, 7, 0), info->src[0], &in->src[0]) && ok;
+    }
+    if (reads_registers_only(in->op)) {
+        ok = ok && in->src[0].code < EM_INT_0;
     }
     if (in->op == EM_s_set_gpr_idx_on) {
         in->simm16 = (uint16_t)em_bits(word, 15, 8);
@@ -106,10 +116,10 @@ bool em_decode_smem(struct em_words *w, struct em_inst *in)
     const uint32_t low = w->words[0];
     const uint32_t high = em_second_word(w, in);
     const unsigned data = em_bits(low, 12, 6);
-    bool ok = true;
+    bool ok = info->dst == EM_NO || data < EM_M0; /* neither M0 nor EXEC */
     in->sc0 = low >> 16 & 1 && info->src[1] != EM_NO && (info->dst || info->src[2]);
     if (info->dst != EM_NO && (info->src[2] == EM_NO || in->sc0)) {
-        ok = em_take_scalar_dst(data, info->dst, &in->dst);
+        ok = em_take_scalar_dst(data, info->dst, &in->dst) && ok;
     }
     if (info->src[2] != EM_NO) {
         ok = em_take_scalar_dst(data, info->src[2], &in->src[2]) && ok;
@@ -118,6 +128,8 @@ bool em_decode_smem(struct em_words *w, struct em_inst *in)
         ok = em_take_scalar_dst(em_bits(low, 5, 0) << 1, info->src[0], &in->src[0]) &&
              ok;
         ok = decode_smem_offset(low, high, in) && ok;
+    } else {
+        ok = ok && !(low >> 17 & 1);
     }
     if (in->op == EM_s_atc_probe || in->op == EM_s_atc_probe_buffer) {
         in->simm16 = (uint16_t)data;

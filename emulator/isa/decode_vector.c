@@ -46,8 +46,10 @@ static bool take_dst(struct em_inst *in, uint32_t word)
     if (in->op == EM_v_readfirstlane_b32) {
         return em_take_scalar_dst(index, info->dst, &in->dst);
     }
-    return info->dst == EM_NO ||
-           em_take_vgpr(index, in->op == EM_v_accvgpr_mov_b32, info->dst, &in->dst);
+    if (info->dst == EM_NO) {
+        return index == 0;
+    }
+    return em_take_vgpr(index, in->op == EM_v_accvgpr_mov_b32, info->dst, &in->dst);
 }
 
 /* A source's neg, abs and sext bits where the operation may have them. */
@@ -55,6 +57,10 @@ static bool take_modifiers(struct em_inst *in, unsigned i, unsigned sext_neg_abs
 {
     const bool floating = em_forms[in->op] >> i & EM_FORM_MOD0;
     if (em_forms[in->op] & EM_FORM_LOOSE) {
+        return true;
+    }
+    if (in->extra == EM_DPP && i == 1 && em_forms[in->op] & EM_FORM_SEXT1) {
+        in->sext |= (uint8_t)((sext_neg_abs & 1) << 1);
         return true;
     }
     if (sext_neg_abs & (floating ? 4 : 3)) {
@@ -82,6 +88,11 @@ static bool sdwa_source(struct em_inst *in, unsigned i, unsigned index, unsigned
     return index != EM_LITERAL && em_take_source(&none, in, index, type, &in->src[i]);
 }
 
+static bool is_float(enum em_type type)
+{
+    return type == EM_F32 || type == EM_F16 || type == EM_PF32;
+}
+
 static bool sdwa_destination(struct em_inst *in, uint32_t high)
 {
     const unsigned form = em_forms[in->op];
@@ -94,7 +105,7 @@ static bool sdwa_destination(struct em_inst *in, uint32_t high)
     in->clamp = high >> 13 & 1;
     in->omod = (uint8_t)em_bits(high, 15, 14);
     return in->dst_sel <= EM_SEL_DWORD && in->dst_unused <= 2 &&
-           (in->omod == 0 || form & EM_FORM_OMOD);
+           (in->omod == 0 || (form & EM_FORM_OMOD && is_float(em_infos[in->op].dst)));
 }
 
 static bool decode_sdwa(struct em_inst *in, uint32_t low, uint32_t high)
@@ -141,11 +152,11 @@ static bool decode_dpp(struct em_inst *in, uint32_t low, uint32_t high)
 {
     const struct em_op_info *info = &em_infos[in->op];
     const bool two = sources(info) > 1;
+    in->extra = EM_DPP;
     if (!(em_forms[in->op] & EM_FORM_DPP) || !take_dst(in, low) ||
         !is_control(em_bits(high, 16, 8), is_wide(info))) {
         return false;
     }
-    in->extra = EM_DPP;
     in->dpp_ctrl = (uint16_t)em_bits(high, 16, 8);
     in->bound_ctrl = high >> 19 & 1;
     in->bank_mask = (uint8_t)em_bits(high, 27, 24);
@@ -183,7 +194,7 @@ static bool decode_plain(struct em_words *w, struct em_inst *in, uint32_t word)
         return decode_with_literal(w, in, word);
     }
     if (count == 0) {
-        return true;
+        return in->op == EM_v_clrexcp || (code != SOURCE_SDWA && code != SOURCE_DPP);
     }
     if (in->op == EM_v_accvgpr_mov_b32) {
         return code >= EM_VGPR0 &&
@@ -191,6 +202,9 @@ static bool decode_plain(struct em_words *w, struct em_inst *in, uint32_t word)
     }
     if (!em_take_source(w, in, code, info->src[0], &in->src[0])) {
         return false;
+    }
+    if (in->op == EM_v_readfirstlane_b32) {
+        return em_is_vector(in->src[0].code);
     }
     if (in->op == EM_v_swap_b32) {
         in->src[1] = in->dst;

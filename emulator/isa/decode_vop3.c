@@ -1,6 +1,11 @@
 /* Fields of VOP3 and VOP3P, MFMA apart. */
 #include "emulator/isa/tables.h"
 
+bool em_four_selects(enum em_opcode op)
+{
+    return op == EM_v_cvt_sr_fp8_f32 || op == EM_v_cvt_sr_bf8_f32;
+}
+
 /* Sources whose neg and abs bits mean something, or are ignored. */
 static bool take_neg_abs(struct em_inst *in, unsigned neg, unsigned abs, unsigned count)
 {
@@ -11,8 +16,7 @@ static bool take_neg_abs(struct em_inst *in, unsigned neg, unsigned abs, unsigne
     unsigned ignored = sext;
     if (form & EM_FORM_LOOSE) {
         /* v_cvt_sr_*'s op_sel has four places, and so three sources have the bits */
-        ignored |=
-            form & EM_FORM_READS_DST && form & EM_FORM_SEL ? 7 : (1U << count) - 1;
+        ignored |= em_four_selects(in->op) ? 7 : (1U << count) - 1;
     }
     if ((neg & ~(mods | ignored)) || (abs & ~(mods | ignored))) {
         return false;
@@ -29,8 +33,7 @@ static bool take_op_sel(struct em_inst *in, unsigned bits, unsigned count)
         return true; /* ignored */
     }
     in->op_sel = (uint8_t)bits;
-    const bool four = count == 3 || em_forms[in->op] & EM_FORM_LOOSE;
-    return four || !(bits & 4) || count == 3;
+    return count == 3 || !(bits & 4) || em_four_selects(in->op);
 }
 
 static bool take_vop3_dst(struct em_inst *in, unsigned code)
@@ -55,7 +58,7 @@ static bool take_vop3_sources(struct em_words *w, struct em_inst *in, uint32_t h
             i == 2 && em_forms[in->op] & EM_FORM_MASK_IN && info->src[2] == EM_NO;
         bool ok = code == 0;
         if (mask) {
-            ok = em_take_source(w, in, code, EM_MASK, &in->src[3]);
+            ok = code < EM_INT_0 && em_take_scalar_dst(code, EM_MASK, &in->src[3]);
         } else if (info->src[i] != EM_NO) {
             ok = em_take_source(w, in, code, info->src[i], &in->src[i]);
         }
@@ -85,7 +88,8 @@ static bool lanes_are_right(const struct em_inst *in)
     if (in->op == EM_v_writelane_b32) {
         return !em_is_vector(in->src[0].code) && !em_is_vector(in->src[1].code);
     }
-    return in->src[3].code == EM_NONE || in->src[3].code < EM_VGPR0;
+    /* sources of more than 64 bits are vectors */
+    return in->src[2].dwords < 4 || em_is_vector(in->src[2].code);
 }
 
 static bool take_vop3_second(struct em_inst *in, uint32_t low)

@@ -100,7 +100,8 @@ static void put_constant(struct em_text *t, struct em_operand operand)
     } else if (code < EM_FLOAT_INV_2PI) {
         em_put(t, "%s", floats[code - EM_FLOAT_HALF]);
     } else {
-        em_put(t, operand.dwords == 2 ? "0.15915494309189532" : "0.15915494");
+        const bool full = operand.dwords == 2 && operand.type != EM_PF32;
+        em_put(t, full ? "0.15915494309189532" : "0.15915494");
     }
 }
 
@@ -126,11 +127,10 @@ static const char *float_name(uint32_t value, unsigned format)
 }
 
 /* A literal that is an inline constant's value is printed as that. */
-static void put_literal(struct em_text *t, uint32_t value, struct em_operand operand)
+void em_put_literal(struct em_text *t, uint32_t value, enum em_type type)
 {
-    const enum em_type type = operand.type;
     const bool half = type == EM_F16 || is_integer16(type);
-    const bool wide = operand.dwords == 2;
+    const bool wide = em_type_dwords(type) == 2;
     int64_t integer = (int32_t)value;
     const char *name = NULL;
     if (half) {
@@ -161,7 +161,7 @@ void em_put_value(struct em_text *t,
     } else if (code >= EM_VGPR0) {
         put_registers(t, "v", code - EM_VGPR0, operand.dwords);
     } else if (code == EM_LITERAL) {
-        put_literal(t, in->literal, operand);
+        em_put_literal(t, in->literal, operand.type);
     } else if (code >= EM_INT_0) {
         put_constant(t, operand);
     } else {

@@ -25,6 +25,8 @@ void em_put_value(struct em_text *t,
                   const struct em_inst *in,
                   struct em_operand operand);
 
+void em_put_literal(struct em_text *t, uint32_t value, enum em_type type);
+
 void em_print_scalar(struct em_text *t, const struct em_inst *in);
 void em_print_smem(struct em_text *t, const struct em_inst *in);
 void em_print_vop(struct em_text *t, const struct em_inst *in); /* VOP1, 2, C and 3 */

@@ -10,6 +10,10 @@ static const char *const hardware_registers[32] = {
     [6] = "HW_REG_LDS_ALLOC",
     [7] = "HW_REG_IB_STS",
     [15] = "HW_REG_SH_MEM_BASES",
+    [16] = "HW_REG_TBA_LO",
+    [17] = "HW_REG_TBA_HI",
+    [18] = "HW_REG_TMA_LO",
+    [19] = "HW_REG_TMA_HI",
     [20] = "HW_REG_XCC_ID",
     [21] = "HW_REG_SQ_PERF_SNAPSHOT_DATA",
     [22] = "HW_REG_SQ_PERF_SNAPSHOT_DATA1",
@@ -43,14 +47,15 @@ static void print_sopk(struct em_text *t, const struct em_inst *in)
     }
     if (in->op == EM_s_setreg_imm32_b32) {
         put_hwreg(t, in->simm16);
-        em_put(t, ", 0x%x", in->literal);
+        em_put(t, ", ");
+        em_put_literal(t, in->literal, EM_B32);
         return;
     }
     em_put_operand(t, in, in->dst.code != EM_NONE ? in->dst : in->src[0]);
     if (in->op == EM_s_getreg_b32) {
         put_hwreg(t, in->simm16);
     } else if (in->op == EM_s_call_b64 || in->op == EM_s_cbranch_i_fork) {
-        em_put(t, ", %d", in->offset);
+        em_put(t, ", %u", in->simm16);
     } else {
         em_put(t, ", 0x%x", in->simm16);
     }
@@ -81,7 +86,7 @@ static const char *const messages[16] = {
     [5] = "MSG_STALL_WAVE_GEN",  [6] = "MSG_HALT_WAVES",
     [7] = "MSG_ORDERED_PS_DONE", [8] = "MSG_EARLY_PRIM_DEALLOC",
     [9] = "MSG_GS_ALLOC_REQ",    [10] = "MSG_GET_DOORBELL",
-    [11] = "MSG_GET_DDID",       [15] = "MSG_SYSMSG",
+    [15] = "MSG_SYSMSG",
 };
 
 static const char *const gs_operations[4] = {
@@ -94,7 +99,7 @@ static const char *const gs_operations[4] = {
 static const char *const system_operations[8] = {
     [1] = "SYSMSG_OP_ECC_ERR_INTERRUPT",
     [2] = "SYSMSG_OP_REG_RD",
-    [3] = "SYSMSG_OP_HOST_TRAP_ACK",
+
     [4] = "SYSMSG_OP_TTRACE_PC",
 };
 
@@ -121,22 +126,19 @@ static void put_message(struct em_text *t, unsigned value)
     const unsigned op = value >> 4 & 7;
     const unsigned stream = value >> 8 & 3;
     em_put(t, " ");
-    if (value & ~0x37fU) {
-        em_put(t, "%u", value);
-        return;
-    }
     if ((id == 2 || id == 3) && put_gs_message(t, value)) {
         return;
     }
-    if (id == 15 && op < 8 && system_operations[op] && stream == 0) {
+    if (id == 15 && system_operations[op] && stream == 0) {
         em_put(t, "sendmsg(MSG_SYSMSG, %s)", system_operations[op]);
-        return;
-    }
-    if (messages[id] && id != 2 && id != 3 && id != 15 && op == 0 && stream == 0) {
+    } else if (messages[id] && id != 2 && id != 3 && id != 15 && op == 0 &&
+               stream == 0) {
         em_put(t, "sendmsg(%s)", messages[id]);
-        return;
+    } else if (value & ~0x37fU) {
+        em_put(t, "%u", value);
+    } else {
+        em_put(t, "sendmsg(%u, %u, %u)", id, op, stream);
     }
-    em_put(t, "sendmsg(%u, %u, %u)", id, op, stream);
 }
 
 /* The names of s_set_gpr_idx's mode bits. */
@@ -156,6 +158,13 @@ static void put_gpr_idx(struct em_text *t, unsigned value)
         }
     }
     em_put(t, ")");
+}
+
+static bool is_branch(enum em_opcode op)
+{
+    return op == EM_s_branch ||
+           (op >= EM_s_cbranch_scc0 && op <= EM_s_cbranch_execnz) ||
+           (op >= EM_s_cbranch_cdbgsys && op <= EM_s_cbranch_cdbgsys_and_user);
 }
 
 static void print_sopp(struct em_text *t, const struct em_inst *in)
@@ -186,7 +195,8 @@ static void print_sopp(struct em_text *t, const struct em_inst *in)
         }
         break;
     default:
-        em_put(t, " %u", in->simm16);
+        em_put(t, is_branch(in->op) || in->simm16 <= 64 ? " %u" : " 0x%x",
+               (unsigned)in->simm16);
         break;
     }
 }
@@ -216,7 +226,7 @@ void em_print_smem(struct em_text *t, const struct em_inst *in)
     const bool has_address = in->src[0].code != EM_NONE;
     if (in->op == EM_s_atc_probe || in->op == EM_s_atc_probe_buffer) {
         em_put_separator(t);
-        em_put(t, "%u", in->simm16);
+        em_put(t, in->simm16 <= 64 ? "%u" : "0x%x", (unsigned)in->simm16);
     }
     em_put_operand(t, in, has_data ? in->src[2] : in->dst);
     em_put_operand(t, in, in->src[0]);

@@ -17,6 +17,12 @@ static void put_suffix(struct em_text *t, const struct em_inst *in)
     }
 }
 
+static bool is_number(unsigned code)
+{
+    return (code >= EM_INT_0 && code <= EM_INT_0 + 80) ||
+           (code >= EM_FLOAT_HALF && code <= EM_FLOAT_INV_2PI);
+}
+
 static void put_source(struct em_text *t, const struct em_inst *in, unsigned i)
 {
     const bool neg = in->neg >> i & 1;
@@ -26,9 +32,7 @@ static void put_source(struct em_text *t, const struct em_inst *in, unsigned i)
         return;
     }
     em_put_separator(t);
-    const bool constant = !em_is_vector(in->src[i].code) &&
-                          in->src[i].code >= EM_INT_0 &&
-                          in->src[i].code <= EM_FLOAT_INV_2PI;
+    const bool constant = is_number(in->src[i].code);
     if (neg) {
         em_put(t, constant && !abs ? "neg(" : "-");
     }
@@ -116,13 +120,10 @@ static unsigned printed_sources(const struct em_inst *in)
 
 static void put_op_sel(struct em_text *t, const struct em_inst *in, unsigned count)
 {
-    const bool four = count == 3 || em_forms[in->op] & EM_FORM_LOOSE;
     if (in->op_sel == 0 || in->encoding != EM_VOP3) {
         return;
     }
-    if (four && em_forms[in->op] & EM_FORM_READS_DST) {
-        put_bits(t, "op_sel", in->op_sel, 4);
-    } else if (count == 3) {
+    if (count == 3 || em_four_selects(in->op)) {
         put_bits(t, "op_sel", in->op_sel, 4);
     } else {
         put_bits(t, "op_sel", (in->op_sel & 3U) | (in->op_sel >> 1 & 4U), 3);
@@ -139,7 +140,16 @@ void em_print_vop(struct em_text *t, const struct em_inst *in)
         em_put_operand(t, in, in->sdst);
     }
     for (unsigned i = 0; i < count; i++) {
-        put_source(t, in, i);
+        if (in->src[i].code == EM_LITERAL && count == 3) { /* v_fmamk, v_fmaak */
+            em_put_separator(t);
+            if (i == 0) {
+                em_put_value(t, in, in->src[i]);
+            } else {
+                em_put(t, "0x%x", in->literal);
+            }
+        } else {
+            put_source(t, in, i);
+        }
     }
     if (form & EM_FORM_MASK_IN && count < 3) {
         em_put_operand(t, in, in->src[3]);
