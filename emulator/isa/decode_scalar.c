@@ -9,7 +9,7 @@ static bool has_destination(const struct em_op_info *info)
 /* Jumps to an address in registers, and moves from a register found by M0. */
 static bool reads_registers_only(enum em_opcode op)
 {
-    return op == EM_s_setpc_b64 || op == EM_s_swappc_b64 || op == EM_s_rfe_b64 ||
+    return op == EM_s_setpc_b64 || op == EM_s_rfe_b64 || op == EM_s_cbranch_join ||
            op == EM_s_movrels_b32 || op == EM_s_movrels_b64;
 }
 
@@ -116,7 +116,8 @@ bool em_decode_smem(struct em_words *w, struct em_inst *in)
     const uint32_t low = w->words[0];
     const uint32_t high = em_second_word(w, in);
     const unsigned data = em_bits(low, 12, 6);
-    bool ok = info->dst == EM_NO || data < EM_M0; /* neither M0 nor EXEC */
+    const bool has_data = info->dst != EM_NO || info->src[2] != EM_NO;
+    bool ok = !has_data || data < EM_M0; /* neither M0 nor EXEC */
     in->sc0 = low >> 16 & 1 && info->src[1] != EM_NO && (info->dst || info->src[2]);
     if (info->dst != EM_NO && (info->src[2] == EM_NO || in->sc0)) {
         ok = em_take_scalar_dst(data, info->dst, &in->dst) && ok;

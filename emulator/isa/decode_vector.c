@@ -88,6 +88,11 @@ static bool sdwa_source(struct em_inst *in, unsigned i, unsigned index, unsigned
     return index != EM_LITERAL && em_take_source(&none, in, index, type, &in->src[i]);
 }
 
+bool em_is_fp8_widening(enum em_opcode op)
+{
+    return op >= EM_v_cvt_f32_fp8 && op <= EM_v_cvt_pk_f32_bf8;
+}
+
 static bool is_float(enum em_type type)
 {
     return type == EM_F32 || type == EM_F16 || type == EM_PF32;
@@ -104,6 +109,10 @@ static bool sdwa_destination(struct em_inst *in, uint32_t high)
     in->dst_unused = (uint8_t)em_bits(high, 12, 11);
     in->clamp = high >> 13 & 1;
     in->omod = (uint8_t)em_bits(high, 15, 14);
+    if (em_is_fp8_widening(in->op)) {
+        in->dst_unused = 0; /* ignored: the result is whole registers */
+        return in->dst_sel == EM_SEL_DWORD;
+    }
     return in->dst_sel <= EM_SEL_DWORD && in->dst_unused <= 2 &&
            (in->omod == 0 || (form & EM_FORM_OMOD && is_float(em_infos[in->op].dst)));
 }

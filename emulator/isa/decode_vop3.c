@@ -58,7 +58,7 @@ static bool take_vop3_sources(struct em_words *w, struct em_inst *in, uint32_t h
             i == 2 && em_forms[in->op] & EM_FORM_MASK_IN && info->src[2] == EM_NO;
         bool ok = code == 0;
         if (mask) {
-            ok = code < EM_INT_0 && em_take_scalar_dst(code, EM_MASK, &in->src[3]);
+            ok = code < EM_EXEC && em_take_scalar_dst(code, EM_MASK, &in->src[3]);
         } else if (info->src[i] != EM_NO) {
             ok = em_take_source(w, in, code, info->src[i], &in->src[i]);
         }
@@ -86,7 +86,8 @@ static bool lanes_are_right(const struct em_inst *in)
         return em_is_vector(in->src[0].code) && !em_is_vector(in->src[1].code);
     }
     if (in->op == EM_v_writelane_b32) {
-        return !em_is_vector(in->src[0].code) && !em_is_vector(in->src[1].code);
+        return !em_is_vector(in->src[0].code) && !em_is_vector(in->src[1].code) &&
+               in->src[0].code != EM_LDS_DIRECT && in->src[1].code != EM_LDS_DIRECT;
     }
     /* sources of more than 64 bits are vectors */
     return in->src[2].dwords < 4 || em_is_vector(in->src[2].code);

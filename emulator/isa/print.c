@@ -83,7 +83,16 @@ static bool is_integer16(enum em_type type)
     return type == EM_I16 || type == EM_U16 || type == EM_B16;
 }
 
-static void put_constant(struct em_text *t, struct em_operand operand)
+/* Those whose 16-bit operand is printed as if it had 32. */
+static bool is_printed_wide(enum em_opcode op)
+{
+    return op == EM_v_ldexp_f16 || op == EM_v_cmp_class_f16 ||
+           op == EM_v_cmpx_class_f16;
+}
+
+static void put_constant(struct em_text *t,
+                         const struct em_inst *in,
+                         struct em_operand operand)
 {
     /* 0.5 and so on, as bits of 16: integers of 16 bits are printed so */
     static const uint16_t halves[] = { 0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000,
@@ -95,12 +104,13 @@ static void put_constant(struct em_text *t, struct em_operand operand)
         em_put(t, "-%u", code - EM_INT_0 - 64);
     } else if (code < EM_FLOAT_HALF || code > EM_FLOAT_INV_2PI) {
         put_scalar(t, code, operand.dwords);
-    } else if (is_integer16(operand.type)) {
+    } else if (is_integer16(operand.type) && !is_printed_wide(in->op)) {
         em_put(t, "0x%x", halves[code - EM_FLOAT_HALF]);
     } else if (code < EM_FLOAT_INV_2PI) {
         em_put(t, "%s", floats[code - EM_FLOAT_HALF]);
     } else {
-        const bool full = operand.dwords == 2 && operand.type != EM_PF32;
+        const bool full =
+            operand.dwords == 2 && operand.type != EM_PF32 && operand.type != EM_PB32;
         em_put(t, full ? "0.15915494309189532" : "0.15915494");
     }
 }
@@ -129,7 +139,7 @@ static const char *float_name(uint32_t value, unsigned format)
 /* A literal that is an inline constant's value is printed as that. */
 void em_put_literal(struct em_text *t, uint32_t value, enum em_type type)
 {
-    const bool half = type == EM_F16 || is_integer16(type);
+    const bool half = type == EM_F16;
     const bool wide = em_type_dwords(type) == 2;
     int64_t integer = (int32_t)value;
     const char *name = NULL;
@@ -139,7 +149,7 @@ void em_put_literal(struct em_text *t, uint32_t value, enum em_type type)
     } else if (wide) {
         integer = type == EM_F64 ? (int64_t)value << 32 : (int64_t)value;
     }
-    if (!is_integer16(type) && (!wide || type == EM_F64)) {
+    if (!wide || type == EM_F64) {
         name = float_name(value, half ? 1 : wide ? 2 : 0);
     }
     if (integer >= -16 && integer <= 64) {
@@ -147,7 +157,7 @@ void em_put_literal(struct em_text *t, uint32_t value, enum em_type type)
     } else if (name) {
         em_put(t, "%s", name);
     } else {
-        em_put(t, "0x%x", value);
+        em_put(t, "0x%x", is_integer16(type) ? value & 0xffff : value);
     }
 }
 
@@ -163,7 +173,7 @@ void em_put_value(struct em_text *t,
     } else if (code == EM_LITERAL) {
         em_put_literal(t, in->literal, operand.type);
     } else if (code >= EM_INT_0) {
-        put_constant(t, operand);
+        put_constant(t, in, operand);
     } else {
         put_scalar(t, code, operand.dwords);
     }

@@ -88,18 +88,13 @@ static void put_dpp(struct em_text *t, const struct em_inst *in)
            in->bound_ctrl ? " bound_ctrl:1" : "");
 }
 
-static bool is_fp8_widening(enum em_opcode op)
-{
-    return op >= EM_v_cvt_f32_fp8 && op <= EM_v_cvt_pk_f32_bf8;
-}
-
 static void put_sdwa(struct em_text *t, const struct em_inst *in)
 {
     static const char *const selects[] = { "BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3",
                                            "WORD_0", "WORD_1", "DWORD",  "?" };
     static const char *const unused[] = { "UNUSED_PAD", "UNUSED_SEXT",
                                           "UNUSED_PRESERVE", "?" };
-    if (in->encoding != EM_VOPC && !is_fp8_widening(in->op)) {
+    if (in->encoding != EM_VOPC && !em_is_fp8_widening(in->op)) {
         em_put(t, " dst_sel:%s dst_unused:%s", selects[in->dst_sel & 7],
                unused[in->dst_unused & 3]);
     }

@@ -70,6 +70,8 @@ bool em_decode_buffer(struct em_words *w, struct em_inst *in);
 /* v_cvt_sr_*: op_sel has four places although there are two sources. */
 bool em_four_selects(enum em_opcode op);
 
+bool em_is_fp8_widening(enum em_opcode op); /* v_cvt_f32_fp8 and the like */
+
 /* v_mfma_*, v_smfmac_*, v_accvgpr_read and _write: VOP3P's other half. */
 bool em_is_mfma(enum em_opcode op);
 
