@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define VERSION_HIP5       50221153 /* what programs of that generation were built against \
-                                     */
+#define VERSION_HIP5                                                \
+    50221153 /* what programs of that generation were built against \
+              */
 #define VERSION_HIP6       60200000
 #define HIP_LAST_ATTRIBUTE 99
 #define HIP_FIRST_AMD      10000

@@ -1,13 +1,10 @@
-/* How many workgroups fit on a compute unit, from registers and LDS; and what functions
- * are asked besides. */
+/* How many workgroups fit on a compute unit, as the counters' model has it; and what
+ * functions are asked besides. */
 #include "emulator/hip/runtime.h"
 
+#include "emulator/count/model.h"
+
 enum {
-    SIMDS = 4,
-    WAVES_PER_SIMD = 8,
-    VGPRS_PER_LANE = 512,
-    SGPRS_PER_SIMD = 800,
-    LDS_GRANULE = 512,
     MAX_THREADS = 1024,
     FLAGS = 1 /* hipOccupancyDisableCachingOverride */
 };
@@ -21,17 +18,13 @@ int em_hip_blocks_per_cu(const struct em_kernel *k,
                          unsigned threads,
                          size_t shared_bytes)
 {
-    unsigned waves = WAVES_PER_SIMD;
-    unsigned vgprs = k->vgprs + k->agprs;
+    struct em_occupancy o;
     uint64_t lds = k->lds_bytes + (uint64_t)shared_bytes;
     if (threads == 0 || threads > MAX_THREADS || lds > EM_LDS_BYTES) {
         return 0;
     }
-    waves = vgprs > 0 ? least(waves, VGPRS_PER_LANE / vgprs) : waves;
-    waves = k->sgprs > 0 ? least(waves, SGPRS_PER_SIMD / k->sgprs) : waves;
-    unsigned blocks = SIMDS * waves / ((threads + EM_WARP - 1) / EM_WARP);
-    lds = (lds + LDS_GRANULE - 1) / LDS_GRANULE * LDS_GRANULE;
-    return (int)(lds > 0 ? least(blocks, (unsigned)(EM_LDS_BYTES / lds)) : blocks);
+    em_occupancy(k, threads, (uint32_t)lds, &o);
+    return (int)o.workgroups_of_cu;
 }
 
 /* A function by its handle or by the host's pointer. */

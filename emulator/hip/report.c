@@ -5,6 +5,7 @@
 
 #include "core/buf.h"
 #include "core/json.h"
+#include "emulator/count/model.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -68,14 +69,11 @@ static void print_fault(const struct em_launch *launch, const struct em_fault *f
 
 /* The model's time: a lower bound. Without counters every instruction is taken for the
  * four cycles that it holds its SIMD. */
-static double model_ms(const struct wf_json *root, const struct em_report *report)
+static double model_ms(const struct em_launch *launch, const struct em_report *report)
 {
-    const struct wf_json *cycles = wf_json_find(root, "cycles");
-    double n = 0;
-    if (cycles == NULL || !wf_json_as_f64(cycles, &n)) {
-        n = 4.0 * (double)report->instructions / (EM_CUS * 4.0);
-    }
-    return n / EM_CLOCK_KHZ;
+    uint64_t cycles = report->counted ? em_model_cycles(report, launch)
+                                      : report->instructions / EM_CUS + 1;
+    return (double)em_model_ns(cycles) * 1e-6;
 }
 
 static void append(const char *path, struct wf_buf *line)
@@ -112,9 +110,9 @@ void em_hip_report(struct em_hip *hip,
     if (report->faulted && hip->report_path == NULL && !takes) {
         print_fault(launch, &report->fault);
     }
+    em_hip_advance(hip, launch->device, model_ms(launch, report));
     enum wf_status st = em_report_json(report, launch, &root, &err);
     if (st == WF_OK) {
-        em_hip_advance(hip, launch->device, model_ms(root, report));
         st = wf_json_write(root, &text, &err);
     }
     if (st == WF_OK) {
