@@ -255,6 +255,10 @@ static enum em_flow run_fence(struct em_wave *w, const struct em_op *op)
     if (w->shadow && op->in.sc1) {
         em_race_fence(w, writes_back, !writes_back);
     }
+    if (w->shadow) {
+        struct em_span none = { 0, 0 };
+        em_shadow_issue(w, op, EM_VMCNT, none, 0, 0);
+    }
     return EM_GO;
 }
 

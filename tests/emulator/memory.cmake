@@ -4,3 +4,5 @@ wf_unit_test(NAME test_emulator_vmem SOURCES test_vmem.c ${memory_support}
              LIBS wf_emulator m)
 wf_unit_test(NAME test_emulator_lds SOURCES test_lds.c ${memory_support}
              LIBS wf_emulator m)
+wf_unit_test(NAME test_emulator_vmem_atomic SOURCES test_vmem_atomic.c ${memory_support}
+             LIBS wf_emulator m)
