@@ -6,6 +6,77 @@
 
 #define ALL UINT64_C(0xffffffffffffffff)
 
+/* Results of two dwords that are not made of all of the sources: compilers leave the
+ * other dword of a pair unwritten. */
+enum halves {
+    HALVES_JOINED,
+    HALVES_UPWARDS, /* the low one is made of low ones: sums, products, left shifts */
+    HALVES_APART,   /* each is made of its own */
+    HALVES_PACKED   /* each is made of those that op_sel, op_sel_hi name */
+};
+
+static enum halves halves_of(const struct em_inst *in)
+{
+    switch (in->op) {
+    case EM_v_mad_u64_u32:
+    case EM_v_mad_i64_i32:
+    case EM_v_lshl_add_u64:
+    case EM_v_lshlrev_b64:
+        return HALVES_UPWARDS;
+    case EM_v_mov_b64:
+        return HALVES_APART;
+    default:
+        return in->dst.type == EM_PF32 || in->dst.type == EM_PB32 ? HALVES_PACKED
+                                                                  : HALVES_JOINED;
+    }
+}
+
+/* Lanes of which the result's dword `half` counts as written. */
+static uint64_t half_written(const struct em_wave *w,
+                             const struct em_inst *in,
+                             unsigned sources,
+                             unsigned half)
+{
+    enum halves halves = halves_of(in);
+    uint64_t written = ALL;
+    for (unsigned i = 0; i < sources; i++) {
+        struct em_operand o = in->src[i];
+        if (!em_is_vector(o.code) && o.code >= EM_SCALARS) {
+            continue;
+        }
+        if (halves == HALVES_PACKED && o.type == EM_PB32) {
+            if (i != half) {
+                continue; /* v_pk_mov_b32 */
+            }
+            o.code = (uint16_t)(o.code + (in->op_sel >> i & 1));
+        } else if (halves == HALVES_PACKED && o.dwords == 2) {
+            unsigned sel = half ? in->op_sel_hi : in->op_sel;
+            o.code = (uint16_t)(o.code + (sel >> i & 1));
+        } else if (halves == HALVES_APART) {
+            o.code = (uint16_t)(o.code + half);
+        } else if (half == 1) {
+            written &= em_shadow_get(w->shadow, o);
+            continue;
+        }
+        o.dwords = 1;
+        written &= em_shadow_get(w->shadow, o);
+    }
+    return written;
+}
+
+static void set_halves(const struct em_wave *w,
+                       const struct em_inst *in,
+                       unsigned sources,
+                       uint64_t lanes)
+{
+    uint64_t written[2] = { half_written(w, in, sources, 0),
+                            half_written(w, in, sources, 1) };
+    for (unsigned half = 0; half < 2; half++) {
+        struct em_operand o = { (uint16_t)(in->dst.code + half), 1, EM_B32 };
+        em_shadow_set(w->shadow, o, lanes, written[half]);
+    }
+}
+
 static uint64_t source_written(const struct em_wave *w,
                                const struct em_inst *in,
                                unsigned i)
@@ -71,6 +142,11 @@ enum em_flow em_valu_shadow(struct em_wave *w, const struct em_op *op, uint64_t 
         em_shadow_set_scalar(w->shadow, in->dst.code, 2, all);
         return EM_GO;
     }
-    em_shadow_set(w->shadow, in->dst, lanes, written);
+    if (!all && in->dst.dwords == 2 && in->extra == EM_PLAIN &&
+        halves_of(in) != HALVES_JOINED) {
+        set_halves(w, in, plan.sources, lanes);
+    } else {
+        em_shadow_set(w->shadow, in->dst, lanes, written);
+    }
     return EM_GO;
 }
