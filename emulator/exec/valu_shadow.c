@@ -132,9 +132,6 @@ enum em_flow em_valu_shadow(struct em_wave *w, const struct em_op *op, uint64_t 
     struct em_valu_plan plan = em_valu_plan_of(op);
     uint64_t written = result_written(w, in, &plan);
     bool all = !(lanes & ~written);
-    if (plan.mask_out) {
-        em_shadow_set_scalar(w->shadow, in->sdst.code, 2, all);
-    }
     if (in->dst.type == EM_MASK) {
         if (plan.cmpx && !all) {
             return report_exec(w, op, &plan, lanes);
@@ -147,6 +144,10 @@ enum em_flow em_valu_shadow(struct em_wave *w, const struct em_op *op, uint64_t 
         set_halves(w, in, plan.sources, lanes);
     } else {
         em_shadow_set(w->shadow, in->dst, lanes, written);
+    }
+    /* Last: the mask may be one of the sources. */
+    if (plan.mask_out) {
+        em_shadow_set_scalar(w->shadow, in->sdst.code, 2, all);
     }
     return EM_GO;
 }
