@@ -164,6 +164,9 @@ bool em_space_touched(struct em_space *space,
                       uint64_t *ret_end)
 {
     (void)space;
+    if (address >= end) {
+        return false;
+    }
     bool touched[ENTRIES];
     bool found = false;
     bool over = false;

@@ -6,3 +6,7 @@ wf_unit_test(NAME test_emulator_lds SOURCES test_lds.c ${memory_support}
              LIBS wf_emulator m)
 wf_unit_test(NAME test_emulator_vmem_atomic SOURCES test_vmem_atomic.c ${memory_support}
              LIBS wf_emulator m)
+wf_unit_test(NAME test_emulator_space SOURCES test_space.c ${memory_support}
+             LIBS wf_emulator m)
+wf_plain_test(NAME emulator_memory_threads SOURCES memory_threads.c memory_fixture.c
+              LIBS wf_emulator pthread)
