@@ -1,6 +1,7 @@
 /* run: a suite on a device of this machine, without a coordinator. */
 #include "cli/args.h"
 #include "cli/commands.h"
+#include "cli/counters_view.h"
 #include "cli/exit_code.h"
 #include "cli/kernel_set.h"
 #include "cli/output.h"
@@ -274,7 +275,11 @@ static enum wf_status report(const struct local_run *r, struct wf_error *err)
     }
     wf_print_results((const struct wf_json *const *)r->result, r->result_count,
                      WF_RESULTS_RAN);
+    if (wf_args_flag(r->args, "counters")) {
+        wf_print_counters((const struct wf_json *const *)r->result, r->result_count);
+    }
     wf_print_counts(&r->counts, r->expected);
+    wf_print_emulation_cost((const struct wf_json *const *)r->result, r->result_count);
     return WF_OK;
 }
 
@@ -316,6 +321,8 @@ static const struct wf_opt opts[] = {
     { "device", WF_OPT_STRING, "SELECTOR", "host", NULL,
       "host, host:1, cuda:0, amd:0, emulator" },
     WF_OPTS_TASKS,
+    { "counters", WF_OPT_FLAG, NULL, NULL, NULL,
+      "emulator: print each launch's counters" },
     { "out", WF_OPT_FILE, "FILE", NULL, NULL, "write results as JSON Lines" },
     { "deadline", WF_OPT_DURATION, "TIME", "10m", NULL,
       "a task that takes longer is killed" },
