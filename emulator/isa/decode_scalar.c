@@ -115,15 +115,16 @@ bool em_decode_smem(struct em_words *w, struct em_inst *in)
     const struct em_op_info *info = &em_infos[in->op];
     const uint32_t low = w->words[0];
     const uint32_t high = em_second_word(w, in);
-    const unsigned data = em_bits(low, 12, 6);
+    unsigned data = em_bits(low, 12, 6);
     const bool has_data = info->dst != EM_NO || info->src[2] != EM_NO;
     bool ok = !has_data || data < EM_M0; /* neither M0 nor EXEC */
     in->sc0 = low >> 16 & 1 && info->src[1] != EM_NO && (info->dst || info->src[2]);
-    if (info->dst != EM_NO && (info->src[2] == EM_NO || in->sc0)) {
-        ok = em_take_scalar_dst(data, info->dst, &in->dst) && ok;
-    }
     if (info->src[2] != EM_NO) {
         ok = em_take_scalar_dst(data, info->src[2], &in->src[2]) && ok;
+        data = in->src[2].code; /* what returns begins where the data does */
+    }
+    if (info->dst != EM_NO && (info->src[2] == EM_NO || in->sc0)) {
+        ok = em_take_scalar_dst(data, info->dst, &in->dst) && ok;
     }
     if (info->src[0] != EM_NO) {
         ok = em_take_scalar_dst(em_bits(low, 5, 0) << 1, info->src[0], &in->src[0]) &&

@@ -150,7 +150,7 @@ void em_put_literal(struct em_text *t, uint32_t value, enum em_type type)
         integer = type == EM_F64 ? (int64_t)value << 32 : (int64_t)value;
     }
     if (!wide || type == EM_F64) {
-        name = float_name(value, half ? 1 : wide ? 2 : 0);
+        name = float_name(value, half || type == EM_PF16 ? 1 : wide ? 2 : 0);
     }
     if (integer >= -16 && integer <= 64) {
         em_put(t, "%d", (int)integer);
