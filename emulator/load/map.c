@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#define MAX_ADDRESS (UINT64_C(1) << 40)
+#define MAX_ADDRESS (UINT64_C(1) << 36) /* 64 GiB of variables */
 
 enum { /* relocations of AMDGPU */
     R_NONE = 0,
