@@ -36,7 +36,8 @@ static void compare(const struct em_inst *in)
     const char *name = reference_name((enum em_opcode)in->op);
     enum em_flow flow = fixture_run(&f, in);
     cr_assert_eq(flow, EM_GO, "%s: %s", name, f.group.fault.text);
-    for (unsigned i = 0; i < REGISTERS; i++) {
+    bool same = memcmp(f.w->v, reg, sizeof(reg)) == 0;
+    for (unsigned i = 0; i < REGISTERS && !same; i++) {
         cr_assert_eq(f.w->v[i], reg[i], "%s: v%u lane %u is %08x, not %08x", name,
                      i / EM_LANES, i % EM_LANES, f.w->v[i], reg[i]);
     }

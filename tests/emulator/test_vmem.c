@@ -64,7 +64,8 @@ static void compare(const struct em_inst *in, const char *name)
 {
     enum em_flow flow = fixture_run(&f, in);
     cr_assert_eq(flow, EM_GO, "%s: %s", name, f.group.fault.text);
-    for (unsigned i = 0; i < REGISTERS; i++) {
+    bool same = memcmp(f.w->v, model->reg, sizeof(model->reg)) == 0;
+    for (unsigned i = 0; i < REGISTERS && !same; i++) {
         cr_assert_eq(f.w->v[i], model->reg[i], "%s: v%u lane %u is %08x, not %08x",
                      name, i / EM_LANES, i % EM_LANES, f.w->v[i], model->reg[i]);
     }

@@ -138,7 +138,8 @@ static void check(enum em_opcode op, enum em_encoding encoding)
         }
     }
     cr_assert_eq(fixture_run(&f, &in), EM_GO, "%s: %s", name, f.group.fault.text);
-    for (unsigned i = 0; i < REGISTERS; i++) {
+    bool same = memcmp(f.w->v, reg, sizeof(reg)) == 0;
+    for (unsigned i = 0; i < REGISTERS && !same; i++) {
         cr_assert_eq(f.w->v[i], reg[i], "%s: v%u lane %u is %08x, not %08x", name,
                      i / EM_LANES, i % EM_LANES, f.w->v[i], reg[i]);
     }
