@@ -64,8 +64,10 @@ bool em_take_scalar(struct em_words *w,
 
 bool em_take_vgpr(unsigned index, bool acc, enum em_type type, struct em_operand *ret)
 {
+    const unsigned dwords = em_type_dwords(type);
     set(ret, (acc ? EM_AGPR0 : EM_VGPR0) + index, type);
-    return index + em_type_dwords(type) <= 256;
+    /* tuples begin on an even register */
+    return index + dwords <= 256 && (dwords == 1 || (index & 1) == 0);
 }
 
 bool em_take_source(struct em_words *w,
