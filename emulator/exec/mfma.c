@@ -134,21 +134,22 @@ static const uint32_t *rows_of_c(const struct em_wave *w,
     return copy[0];
 }
 
-static void shuffle(const struct em_inst *in,
-                    struct em_mfma_job *job,
-                    struct em_mfma_map *m)
+static void shuffle(const struct em_mfma_shape *s,
+                    const struct em_inst *in,
+                    struct em_mfma_stage *a,
+                    struct em_mfma_stage *b,
+                    struct em_mfma_map *ret)
 {
-    const struct em_mfma_shape *s = job->shape;
-    m->a = m->b = NULL;
+    ret->a = ret->b = NULL;
     if (s->flags & EM_MFMA_CBSZ && in->cbsz) {
-        map_cbsz(s, in, m->lanes_a);
-        m->a = m->lanes_a;
-        em_mfma_permute(&job->a, m->a);
+        map_cbsz(s, in, ret->lanes_a);
+        ret->a = ret->lanes_a;
+        em_mfma_permute(a, ret->a);
     }
     if (s->flags & EM_MFMA_BLGP && in->blgp) {
-        map_blgp(in->blgp, m->lanes_b);
-        m->b = m->lanes_b;
-        em_mfma_permute(&job->b, m->b);
+        map_blgp(in->blgp, ret->lanes_b);
+        ret->b = ret->lanes_b;
+        em_mfma_permute(b, ret->b);
     }
 }
 
@@ -166,7 +167,7 @@ static enum em_flow run_matrix(struct em_wave *w, const struct em_op *op)
                   &job.a);
     em_mfma_stage(em_row(w, in->src[1].code), s->type_b, em_mfma_slots(s, s->k), flush,
                   &job.b);
-    shuffle(in, &job, &map);
+    shuffle(s, in, &job.a, &job.b, &map);
     uint32_t index[EM_LANES];
     if (s->flags & EM_MFMA_SPARSE) { /* D may be written over it */
         memcpy(index, em_row(w, in->src[2].code), sizeof(index));

@@ -92,11 +92,9 @@ static bool special(const double *p, unsigned count, float c, float *ret)
         up |= p[i] >= 0x1p128;
         down |= p[i] <= -0x1p128;
     }
-    if (isnan(sum)) {
-        *ret = NAN;
-    } else if (isinf(sum)) {
+    if (isinf(sum)) {
         *ret = (float)sum;
-    } else if (up && down) {
+    } else if (isnan(sum) || (up && down)) {
         *ret = NAN;
     } else if (up || down) {
         *ret = up ? INFINITY : -INFINITY;

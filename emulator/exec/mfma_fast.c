@@ -212,18 +212,29 @@ INLINE void dense_i32(const struct em_mfma_job *job,
     }
 }
 
+INLINE __m256i add_pairs(__m256i acc, __m256i a, __m256i b)
+{
+    return _mm256_add_epi32(acc, _mm256_madd_epi16(a, b));
+}
+
 static void blocks_4x4_i32(const struct em_mfma_job *job)
 {
-    for (unsigned i = 0; i < 4; i++) {
-        for (unsigned l = 0; l < EM_LANES; l++) {
-            uint32_t acc = job->c[i * EM_LANES + l];
-            for (unsigned s = 0; s < job->a.slots; s++) {
-                int32_t a = job->a.pair[s][l / 4 * 4 + i];
-                int32_t b = job->b.pair[s][l];
-                acc += (uint32_t)((int16_t)a * (int16_t)b);
-                acc += (uint32_t)((a >> 16) * (b >> 16));
-            }
-            job->d[i * EM_LANES + l] = acc;
+    for (unsigned l = 0; l < EM_LANES; l += 8) {
+        __m256i acc[4];
+        for (unsigned i = 0; i < 4; i++) {
+            acc[i] =
+                _mm256_loadu_si256((const void *)(job->c + (size_t)i * EM_LANES + l));
+        }
+        for (unsigned s = 0; s < job->a.slots; s++) {
+            __m256i a = _mm256_loadu_si256((const void *)&job->a.pair[s][l]);
+            __m256i b = _mm256_loadu_si256((const void *)&job->b.pair[s][l]);
+            acc[0] = add_pairs(acc[0], _mm256_shuffle_epi32(a, 0x00), b);
+            acc[1] = add_pairs(acc[1], _mm256_shuffle_epi32(a, 0x55), b);
+            acc[2] = add_pairs(acc[2], _mm256_shuffle_epi32(a, 0xaa), b);
+            acc[3] = add_pairs(acc[3], _mm256_shuffle_epi32(a, 0xff), b);
+        }
+        for (unsigned i = 0; i < 4; i++) {
+            _mm256_storeu_si256((void *)(job->d + (size_t)i * EM_LANES + l), acc[i]);
         }
     }
 }
@@ -242,9 +253,20 @@ void em_mfma_i32(const struct em_mfma_job *job)
     }
 }
 
-static double negated(double value, bool negate)
+/* Four doubles, the low and high halves of which are in two registers. */
+INLINE __m256d load_pair(const uint32_t *low)
 {
-    return negate ? -value : value;
+    __m256i lo = _mm256_cvtepu32_epi64(_mm_loadu_si128((const void *)low));
+    __m256i hi = _mm256_cvtepu32_epi64(_mm_loadu_si128((const void *)(low + EM_LANES)));
+    return _mm256_castsi256_pd(_mm256_or_si256(lo, _mm256_slli_epi64(hi, 32)));
+}
+
+INLINE void store_pair(uint32_t *low, __m256d value)
+{
+    const __m256i halves = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7);
+    __m256i bits = _mm256_permutevar8x32_epi32(_mm256_castpd_si256(value), halves);
+    _mm_storeu_si128((void *)low, _mm256_castsi256_si128(bits));
+    _mm_storeu_si128((void *)(low + EM_LANES), _mm256_extracti128_si256(bits, 1));
 }
 
 /* D[i][j] of block b is in lane b * n + i % R * P * n + j of pair i / R: with one slot
@@ -255,22 +277,23 @@ void em_mfma_f64(const struct em_mfma_job *job)
     unsigned n = s->mn;
     unsigned lanes = n * s->blocks; /* of a group of k, and of a row of all blocks */
     unsigned rows = EM_LANES / lanes;
+    __m256d sign[3]; /* to be changed in A, B and C */
+    for (unsigned x = 0; x < 3; x++) {
+        sign[x] = _mm256_set1_pd(job->negate >> x & 1 ? -0.0 : 0.0);
+    }
     for (unsigned i = 0; i < n; i++) {
-        for (unsigned l = 0; l < lanes; l++) {
+        for (unsigned l = 0; l < lanes; l += 4) { /* of one block */
             size_t at = (size_t)(i / rows) * 2 * EM_LANES + i % rows * lanes + l;
-            uint64_t bits = (uint64_t)job->c[at + EM_LANES] << 32 | job->c[at];
-            double acc;
-            memcpy(&acc, &bits, sizeof(acc));
-            acc = negated(acc, job->negate & 4);
+            const double *row = &job->a.d[0][l / n * n + i];
+            const double *column = &job->b.d[0][l];
+            __m256d acc = _mm256_xor_pd(load_pair(job->c + at), sign[2]);
             for (unsigned k = 0; k < s->k; k++) {
-                double a =
-                    negated(job->a.d[0][k * lanes + l / n * n + i], job->negate & 1);
-                double b = negated(job->b.d[0][k * lanes + l], job->negate & 2);
-                acc = __builtin_fma(a, b, acc);
+                __m256d a = _mm256_broadcast_sd(row + (size_t)k * lanes);
+                __m256d b = _mm256_load_pd(column + (size_t)k * lanes);
+                acc = _mm256_fmadd_pd(_mm256_xor_pd(a, sign[0]),
+                                      _mm256_xor_pd(b, sign[1]), acc);
             }
-            memcpy(&bits, &acc, sizeof(bits));
-            job->d[at] = (uint32_t)bits;
-            job->d[at + EM_LANES] = (uint32_t)(bits >> 32);
+            store_pair(job->d + at, acc);
         }
     }
 }

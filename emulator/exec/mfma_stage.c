@@ -1,7 +1,6 @@
 /* Reads the operands of a matrix instruction into rows of 64 lanes, a row a slot, in
  * the type that the kernels compute with. Nothing here knows of rows, columns or blocks
  * but where the products of an output are found. */
-#include "emulator/exec/fp8.h"
 #include "emulator/exec/mfma.h"
 
 #include <immintrin.h>
@@ -50,11 +49,23 @@ static void stage_bf16(const uint32_t *row, float *low, float *high)
     }
 }
 
+/* What em_fp8_to_f32 does, eight lanes at a time: the byte's sign, exponent and
+ * mantissa become an F32's, scaled by the difference of the biases. */
 static void stage_fp8(const uint32_t *row, bool bf8, float (*ret)[EM_LANES])
 {
+    const __m256i shape = _mm256_set1_epi32((int)(bf8 ? 0x8fe00000 : 0x87f00000));
+    const __m256i minus_zero = _mm256_set1_epi32((int)0x80000000);
+    const __m256 nan = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fc00000));
+    const __m256 scale = _mm256_set1_ps(bf8 ? 0x1p111F : 0x1p119F);
     for (unsigned s = 0; s < 4; s++) {
-        for (unsigned l = 0; l < EM_LANES; l++) {
-            ret[s][l] = em_fp8_to_f32((uint8_t)(row[l] >> (8 * s)), bf8);
+        for (unsigned l = 0; l < EM_LANES; l += 8) {
+            __m256i x = _mm256_slli_epi32(load_i(row + l), (int)(24 - 8 * s));
+            x = bf8 ? _mm256_srai_epi32(x, 3) : _mm256_srai_epi32(x, 4);
+            x = _mm256_and_si256(x, shape);
+            __m256i is_nan = _mm256_cmpeq_epi32(x, minus_zero);
+            __m256 value = _mm256_mul_ps(_mm256_castsi256_ps(x), scale);
+            value = _mm256_blendv_ps(value, nan, _mm256_castsi256_ps(is_nan));
+            _mm256_store_ps(ret[s] + l, value);
         }
     }
 }

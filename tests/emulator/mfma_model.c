@@ -370,20 +370,17 @@ static const uint32_t f32_infinity = UINT32_C(0x7f800000);
 
 static bool without_sum(unsigned classes, uint32_t *ret)
 {
+    static const uint32_t minus = UINT32_C(1) << 31;
     unsigned infinities = classes & (PLUS_INF | MINUS_INF);
-    unsigned huge = classes & (PLUS_HUGE | MINUS_HUGE);
-    if (classes & IS_NAN || infinities == (PLUS_INF | MINUS_INF)) {
+    /* Overflows count where there is no true infinity. */
+    unsigned huge = infinities ? 0 : classes & (PLUS_HUGE | MINUS_HUGE);
+    if (classes & IS_NAN || infinities == (PLUS_INF | MINUS_INF) ||
+        huge == (PLUS_HUGE | MINUS_HUGE)) {
         *ret = f32_nan;
-    } else if (infinities) {
-        *ret = f32_infinity | (infinities == MINUS_INF ? UINT32_C(1) << 31 : 0);
-    } else if (huge == (PLUS_HUGE | MINUS_HUGE)) {
-        *ret = f32_nan;
-    } else if (huge) {
-        *ret = f32_infinity | (huge == MINUS_HUGE ? UINT32_C(1) << 31 : 0);
-    } else {
-        return false;
+        return true;
     }
-    return true;
+    *ret = f32_infinity | (infinities == MINUS_INF || huge == MINUS_HUGE ? minus : 0);
+    return infinities || huge;
 }
 
 static uint32_t group_sum(const struct part *a,

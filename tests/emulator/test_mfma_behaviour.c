@@ -112,6 +112,7 @@ static void check_index_sets(const struct model *m)
     for (c.abid = 0; c.abid < model_bits(m->a_type) / 4; c.abid++) {
         expect_model(&c, &mfma_usual);
     }
+    c.abid = 1;
     for (c.cbsz = 1; c.cbsz < 3; c.cbsz++) { /* abid is ignored */
         expect_model(&c, &mfma_usual);
     }

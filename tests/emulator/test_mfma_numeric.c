@@ -182,6 +182,44 @@ Test(mfma_numeric, the_sum_is_cut_toward_minus_infinity)
     em_wave_destroy(w);
 }
 
+/* A lone zero counts with an exponent of -126, so that the group's scale would be
+ * 2^128. */
+Test(mfma_numeric, zeros_beside_large_operands_add_nothing)
+{
+    struct em_wave *w = new_wave(true);
+    struct mfma_case c;
+    uint32_t d[MFMA_ROWS][64];
+    memset(&c, 0, sizeof(c));
+    c.model = model_named("v_mfma_f32_32x32x8_bf16");
+    for (unsigned exponent = 127; exponent < 191; exponent++) {
+        model_set(c.b, c.model->b[0], 16, (uint64_t)exponent << 7);
+        model_set(c.c, c.model->d[0], 32, 0x3f800001);
+        cr_assert(mfma_run(w, &c, &mfma_usual, d));
+        cr_assert_eq(d[0][0], 0x3f800001);
+    }
+    em_wave_destroy(w);
+}
+
+/* 2^64 * 2^64 is an infinity although the next product would bring the sum back. */
+Test(mfma_numeric, a_product_of_2_to_the_128_is_an_infinity)
+{
+    struct em_wave *w = new_wave(true);
+    struct mfma_case c;
+    uint32_t d[MFMA_ROWS][64];
+    memset(&c, 0, sizeof(c));
+    c.model = model_named("v_mfma_f32_32x32x8_bf16");
+    model_set(c.a, c.model->a[0], 16, 0x5f80); /* 2^64 */
+    model_set(c.b, c.model->b[0], 16, 0x5f80);
+    model_set(c.a, c.model->a[1], 16, 0xdf00); /* -2^63 */
+    model_set(c.b, c.model->b[1], 16, 0x5f80);
+    cr_assert(mfma_run(w, &c, &mfma_usual, d));
+    cr_assert_eq(d[0][0], 0x7f800000);
+    model_set(c.b, c.model->b[0], 16, 0x5f00); /* 2^63: 2^127 - 2^127 */
+    cr_assert(mfma_run(w, &c, &mfma_usual, d));
+    cr_assert_eq(d[0][0], 0);
+    em_wave_destroy(w);
+}
+
 /* Operands and results of the rule's published model itself, microsoft/MMA-Sim set to
  * CDNA3, as a hash. The recipe: for every dense instruction but the integer ones in the
  * order of its name, and every kind of operand, fill a case from one stream of random
