@@ -132,8 +132,8 @@ static enum em_flow run_append(struct em_wave *w, const struct em_op *op)
         if (flow != EM_GO) {
             return flow;
         }
-        uint32_t data[EM_LANES];
-        uint32_t old[EM_LANES];
+        uint32_t data[EM_LANES] = { 0 };
+        uint32_t old[EM_LANES] = { 0 };
         data[lane] = (uint32_t)__builtin_popcountll(exec);
         struct em_atomic a = { .base = w->group->lds,
                                .address = t.address,

@@ -198,36 +198,50 @@ static uint64_t take_fresh(struct arena *a, uint64_t bytes)
     return address;
 }
 
-/* The first range between live allocations that is large enough; it reads as 0. */
+/* The first range between live allocations that is large enough; 0: there is none. */
+static uint64_t gap_of(const struct em_space *space,
+                       const struct arena *a,
+                       uint64_t bytes)
+{
+    uint64_t from = a->begin;
+    for (size_t i = 0; i < space->count; i++) {
+        const struct record *r = &space->record[i];
+        if (r->a.freed || r->a.address < a->begin || r->a.address >= a->end) {
+            continue;
+        }
+        uint64_t start = start_of(from, bytes);
+        if (end_of(start, bytes) <= r->a.address) {
+            return start;
+        }
+        from = r->end;
+    }
+    uint64_t start = start_of(from, bytes);
+    return end_of(start, bytes) <= a->fresh ? start : 0;
+}
+
+/* Whole pages are dropped, what is left at both ends is overwritten. */
+static void make_zero(uint64_t address, uint64_t bytes)
+{
+    uint64_t end = address + bytes;
+    uint64_t first = round_up(address, PAGE);
+    uint64_t last = end / PAGE * PAGE;
+    if (first >= last) {
+        memset(host(address), 0, bytes);
+        return;
+    }
+    memset(host(address), 0, first - address);
+    (void)madvise(host(first), last - first, MADV_DONTNEED);
+    memset(host(last), 0, end - last);
+}
+
 static uint64_t take_freed(struct em_space *space,
                            const struct arena *a,
                            uint64_t bytes)
 {
-    uint64_t from = a->begin;
-    uint64_t address = 0;
-    for (size_t i = 0; i <= space->count && !address; i++) {
-        const struct record *r = i < space->count ? &space->record[i] : NULL;
-        if (r && (r->a.freed || r->a.address < a->begin || r->a.address >= a->end)) {
-            continue;
-        }
-        uint64_t start = start_of(from, bytes);
-        if (end_of(start, bytes) <= (r ? r->a.address : a->fresh)) {
-            address = start;
-        }
-        from = r ? r->end : from;
-    }
+    uint64_t address = gap_of(space, a, bytes);
     if (address) {
         forget(space, address, end_of(address, bytes), 0);
-        uint64_t first = round_up(address, PAGE);
-        uint64_t last = (address + bytes) / PAGE * PAGE;
-        uint64_t head = first < address + bytes ? first : address + bytes;
-        memset(host(address), 0, head - address);
-        if (first < last) {
-            (void)madvise(host(first), last - first, MADV_DONTNEED);
-        }
-        if (last > first || last == head) {
-            memset(host(last), 0, address + bytes - last);
-        }
+        make_zero(address, bytes);
     }
     return address;
 }

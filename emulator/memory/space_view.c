@@ -135,7 +135,7 @@ void em_space_explain(struct em_space *space,
 static bool look(int pagemap, uint64_t address, size_t count, bool touched[ENTRIES])
 {
     static const uint64_t present_or_swapped = UINT64_C(3) << 62;
-    uint64_t entry[ENTRIES];
+    uint64_t entry[ENTRIES] = { 0 };
     ssize_t got = -1;
     if (pagemap >= 0) {
         got = pread(pagemap, entry, count * sizeof(entry[0]),
@@ -147,7 +147,7 @@ static bool look(int pagemap, uint64_t address, size_t count, bool touched[ENTRI
         }
         return true;
     }
-    unsigned char resident[ENTRIES];
+    unsigned char resident[ENTRIES] = { 0 };
     if (mincore((void *)(uintptr_t)address, count * PAGE, resident) != 0) {
         return false;
     }

@@ -155,7 +155,7 @@ static void load_zeros(struct em_wave *w,
  * address registers are kept: the first dwords loaded may overwrite them. */
 static enum em_flow run_dwords(struct em_wave *w,
                                const struct em_op *op,
-                               struct parts *p)
+                               const struct parts *all)
 {
     static const struct em_memory_rule load = {
         .what = EM_MEM_LOAD, .bytes = 4, .dwords = 1, .move = em_load_x1
@@ -165,18 +165,19 @@ static enum em_flow run_dwords(struct em_wave *w,
     };
     const struct em_memory_rule *rule = em_rule_of(op);
     uint32_t kept[2][EM_LANES];
-    if (p->index) {
-        p->index = memcpy(kept[0], p->index, sizeof(kept[0]));
+    struct parts p = *all;
+    if (p.index) {
+        p.index = memcpy(kept[0], p.index, sizeof(kept[0]));
     }
-    if (p->offset) {
-        p->offset = memcpy(kept[1], p->offset, sizeof(kept[1]));
+    if (p.offset) {
+        p.offset = memcpy(kept[1], p.offset, sizeof(kept[1]));
     }
     struct em_op one = *op;
     for (unsigned j = 0; j < rule->dwords; j++) {
         struct em_target t;
         t.lanes = em_exec(w);
         t.where = EM_IN_GLOBAL;
-        addresses(p, 4 * j, 4, &t);
+        addresses(&p, 4 * j, 4, &t);
         bool loads = rule->what == EM_MEM_LOAD;
         struct em_operand *data = loads ? &one.in.dst : &one.in.src[1];
         *data = loads ? em_loaded(op) : op->in.src[1];
@@ -223,6 +224,34 @@ static enum em_flow run_whole(struct em_wave *w,
 }
 
 /* Formatted elements, lane by lane. */
+static void convert_lanes(const struct em_target *t,
+                          const struct em_memory_rule *rule,
+                          uint8_t format,
+                          uint16_t select,
+                          uint32_t *row)
+{
+    bool loads = rule->what == EM_MEM_LOAD_FORMAT;
+    for (uint64_t left = t->lanes; left; left &= left - 1) {
+        unsigned lane = (unsigned)__builtin_ctzll(left);
+        uint8_t *at = (uint8_t *)(uintptr_t)t->address[lane];
+        uint32_t value[4] = { 0 };
+        if (loads) {
+            em_format_load(format, select, at, value);
+        }
+        for (unsigned j = 0; j < rule->dwords; j++) {
+            uint32_t *reg = &row[j * EM_LANES + lane];
+            if (loads) {
+                *reg = value[j];
+            } else {
+                value[j] = *reg;
+            }
+        }
+        if (!loads) {
+            em_format_store(format, value, rule->dwords, at);
+        }
+    }
+}
+
 static enum em_flow run_format(struct em_wave *w,
                                const struct em_op *op,
                                const struct parts *p)
@@ -249,32 +278,16 @@ static enum em_flow run_format(struct em_wave *w,
         }
     }
     struct em_operand data = loads ? em_loaded(op) : op->in.src[1];
-    uint32_t *row = em_row(w, data.code);
-    for (uint64_t left = t.lanes; left; left &= left - 1) {
-        unsigned lane = (unsigned)__builtin_ctzll(left);
-        uint8_t *at = (uint8_t *)(uintptr_t)t.address[lane];
-        uint32_t value[4] = { 0 };
-        for (unsigned j = 0; !loads && j < rule->dwords; j++) {
-            value[j] = row[j * EM_LANES + lane];
-        }
-        if (!loads) {
-            em_format_store(format, value, rule->dwords, at);
-            continue;
-        }
-        em_format_load(format, p->r.component, at, value);
-        for (unsigned j = 0; j < rule->dwords; j++) {
-            row[j * EM_LANES + lane] = value[j];
-        }
-    }
+    convert_lanes(&t, rule, format, p->r.component, em_row(w, data.code));
     if (loads) {
-        static const em_move_fn load[] = { em_load_x1, em_load_x2, em_load_x3,
-                                           em_load_x4 };
         if (w->shadow) {
             data.dwords = rule->dwords;
             em_shadow_set(w->shadow, data, t.lanes, UINT64_MAX);
         }
-        load_zeros(w, data, load[rule->dwords - 1], rule->dwords,
-                   em_exec(w) & ~t.lanes);
+        for (unsigned j = 0; j < rule->dwords; j++) {
+            load_zeros(w, data, em_load_x1, 1, em_exec(w) & ~t.lanes);
+            data.code++;
+        }
     }
     return EM_GO;
 }
