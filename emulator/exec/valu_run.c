@@ -92,6 +92,27 @@ static inline uint64_t storing_lanes(const struct em_op *op, uint64_t exec)
     return op->in.bound_ctrl ? lanes : lanes & em_dpp_lanes(op->in.dpp_ctrl, exec);
 }
 
+/* Full EXEC: straight into the destination's rows. */
+static inline __attribute__((always_inline)) void run_and_keep(struct em_wave *w,
+                                                               const struct em_op *op,
+                                                               struct em_rows *r,
+                                                               uint64_t lanes)
+{
+    em_rows_fn fn = (em_rows_fn)op->fn;
+    uint32_t *dst = em_row(w, op->in.dst.code);
+    if (lanes == ~UINT64_C(0)) {
+        r->d[0] = dst;
+        r->d[1] = dst + EM_LANES;
+        fn(r);
+        return;
+    }
+    fn(r);
+    em_blend(dst, r->d[0], lanes);
+    if (em_valu_plan_of(op).wide & 8) {
+        em_blend(dst + EM_LANES, r->d[1], lanes);
+    }
+}
+
 static inline __attribute__((always_inline)) enum em_flow run(struct em_wave *w,
                                                               const struct em_op *op,
                                                               enum run_kind kind)
@@ -113,7 +134,7 @@ static inline __attribute__((always_inline)) enum em_flow run(struct em_wave *w,
         }
     }
     for (unsigned i = 0; i < plan.sources; i++) {
-        if (kind == RUN_CHANGED) {
+        if (kind == RUN_CHANGED && em_valu_source_kind(op, i) != EM_SOURCE_PLAIN) {
             em_valu_source(w, op, i, &r);
         } else {
             fetch_plain(w, op, i, &r);
@@ -121,31 +142,18 @@ static inline __attribute__((always_inline)) enum em_flow run(struct em_wave *w,
     }
     r.mask_in = kind != RUN_PLAIN && plan.mask_use ? mask_source(w, op) : 0;
     r.mask_out = 0;
-    em_rows_fn fn = (em_rows_fn)op->fn;
     r.d[0] = w->temp[EM_TEMP_RESULT];
     r.d[1] = w->temp[EM_TEMP_RESULT + 1];
+    em_rows_fn fn = (em_rows_fn)op->fn;
     bool compare =
         kind == RUN_COMPARE || (kind == RUN_CHANGED && op->in.dst.type == EM_MASK);
-    if (kind == RUN_CHANGED) {
+    if (compare) {
         fn(&r);
-        if (!compare) {
-            em_valu_store(w, op, &r, lanes);
-        }
-    } else if (compare) {
+    } else if (kind == RUN_CHANGED && op->flags & EM_VALU_STORE) {
         fn(&r);
+        em_valu_store(w, op, &r, lanes);
     } else {
-        uint32_t *dst = em_row(w, op->in.dst.code);
-        if (lanes == ~UINT64_C(0)) {
-            r.d[0] = dst;
-            r.d[1] = dst + EM_LANES;
-            fn(&r);
-        } else {
-            fn(&r);
-            em_blend(dst, r.d[0], lanes);
-            if (plan.wide & 8) {
-                em_blend(dst + EM_LANES, r.d[1], lanes);
-            }
-        }
+        run_and_keep(w, op, &r, lanes);
     }
     if (compare || (kind != RUN_PLAIN && plan.mask_out)) {
         store_mask(w, op, r.mask_out & lanes);
@@ -353,8 +361,13 @@ bool em_bind_valu(struct em_op *op)
     memcpy(&op->data[0], &plan, sizeof(plan));
     op->fn = (void (*)(void))row->fn;
     op->class = row->class;
-    if (plan.part != EM_PART_ALL || em_valu_source_changed(&op->in, plan.sources) ||
-        em_valu_store_changed(&op->in)) {
+    op->data[1] = 0;
+    for (unsigned i = 0; i < plan.sources; i++) {
+        op->data[1] |= (uint64_t)em_valu_classify(&op->in, i) << (8 * i);
+    }
+    bool store = plan.part != EM_PART_ALL || em_valu_store_changed(&op->in);
+    op->flags = store ? EM_VALU_STORE : 0;
+    if (op->data[1] || store) {
         op->run = run_changed;
     } else if (op->in.dst.type == EM_MASK) {
         op->run = run_compare;

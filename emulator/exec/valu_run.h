@@ -97,14 +97,38 @@ void em_valu_scalar(const struct em_wave *w,
                     unsigned i,
                     uint32_t ret[2]);
 
+/* What changes a source on its way from the register; kept in em_op.data[1], a byte a
+ * source. */
+enum em_source_kind {
+    EM_SOURCE_PLAIN,
+    EM_SOURCE_VALUE,       /* DPP, SDWA, op_sel, neg, abs */
+    EM_SOURCE_PACKED,      /* two halves of 16 bits, chosen and negated */
+    EM_SOURCE_PACKED_WIDE, /* of 32 bits */
+    EM_SOURCE_MIX          /* of v_fma_mix: a single or a half */
+};
+
+static inline enum em_source_kind em_valu_source_kind(const struct em_op *op,
+                                                      unsigned i)
+{
+    return (enum em_source_kind)(op->data[1] >> (8 * i) & 0xff);
+}
+
+/* em_op.flags */
+enum {
+    EM_VALU_STORE = 1 /* results are changed on their way, beyond EXEC's blending */
+};
+
 /* valu_source.c: source i with all that changes it. DPP's validity of lanes is the
  * caller's (em_dpp_lanes). */
 void em_valu_source(struct em_wave *w,
                     const struct em_op *op,
                     unsigned i,
                     struct em_rows *r);
-/* Whether something changes the sources. */
-bool em_valu_source_changed(const struct em_inst *in, unsigned sources);
+enum em_source_kind em_valu_classify(const struct em_inst *in, unsigned i);
+
+/* valu_dpp.c: the lanes of `src` where `dst` wants them, 0 where there is none or EXEC
+ * disables it. */
+void em_dpp_row(unsigned ctrl, uint64_t exec, const uint32_t *src, uint32_t *dst);
 /* `bits` of the lanes that each lane reads by DPP; 0 where there is no such lane. */
 uint64_t em_dpp_lanes(unsigned ctrl, uint64_t bits);
 /* Lanes that row_mask and bank_mask leave enabled. */

@@ -3,227 +3,6 @@
  * changed. */
 #include "emulator/exec/valu_run.h"
 
-enum {
-    DPP_ROW_SHL = 0x100, /* + 1..15 */
-    DPP_ROW_SHR = 0x110,
-    DPP_ROW_ROR = 0x120,
-    DPP_WAVE_SHL = 0x130,
-    DPP_WAVE_ROL = 0x134,
-    DPP_WAVE_SHR = 0x138,
-    DPP_WAVE_ROR = 0x13c,
-    DPP_ROW_MIRROR = 0x140,
-    DPP_ROW_HALF_MIRROR = 0x141,
-    DPP_ROW_BCAST15 = 0x142,
-    DPP_ROW_BCAST31 = 0x143,
-    DPP_ROW_NEWBCAST = 0x150, /* + 0..15 */
-    ROW = 16                  /* lanes */
-};
-
-#define EACH_ROW UINT64_C(0x0001000100010001)
-
-bool em_dpp_known(unsigned ctrl)
-{
-    switch (ctrl) {
-    case DPP_WAVE_SHL:
-    case DPP_WAVE_ROL:
-    case DPP_WAVE_SHR:
-    case DPP_WAVE_ROR:
-    case DPP_ROW_MIRROR:
-    case DPP_ROW_HALF_MIRROR:
-    case DPP_ROW_BCAST15:
-    case DPP_ROW_BCAST31:
-        return true;
-    default:
-        return ctrl < DPP_ROW_SHL || (ctrl < DPP_WAVE_SHL && ctrl % ROW != 0) ||
-               (ctrl >= DPP_ROW_NEWBCAST && ctrl < DPP_ROW_NEWBCAST + ROW);
-    }
-}
-
-uint64_t em_dpp_enabled(const struct em_inst *in)
-{
-    uint64_t banks = _pdep_u64(in->bank_mask, 0x1111) * 0xf * EACH_ROW;
-    return banks & _pdep_u64(in->row_mask, EACH_ROW) * 0xffff;
-}
-
-/* The bits of each byte in reverse order. */
-static uint64_t reverse_bytes(uint64_t x)
-{
-    x = (x >> 1 & UINT64_C(0x5555555555555555)) | (x & UINT64_C(0x5555555555555555))
-                                                      << 1;
-    x = (x >> 2 & UINT64_C(0x3333333333333333)) | (x & UINT64_C(0x3333333333333333))
-                                                      << 2;
-    return (x >> 4 & UINT64_C(0x0f0f0f0f0f0f0f0f)) | (x & UINT64_C(0x0f0f0f0f0f0f0f0f))
-                                                         << 4;
-}
-
-static uint64_t quad_perm_lanes(unsigned ctrl, uint64_t bits)
-{
-    uint64_t out = 0;
-    for (unsigned i = 0; i < 4; i++) {
-        out |= (bits >> (ctrl >> (2 * i) & 3) & UINT64_C(0x1111111111111111)) << i;
-    }
-    return out;
-}
-
-static uint64_t row_lanes(unsigned ctrl, uint64_t bits)
-{
-    unsigned n = ctrl % ROW;
-    uint64_t low = (0xffffU >> n) * EACH_ROW;
-    switch (ctrl - n) {
-    case DPP_ROW_SHL:
-        return bits >> n & low;
-    case DPP_ROW_SHR:
-        return (bits & low) << n;
-    case DPP_ROW_ROR:
-        return (bits & low) << n | (bits >> (ROW - n) & ~(low << n));
-    default: /* DPP_ROW_NEWBCAST */
-        return (bits >> n & EACH_ROW) * 0xffff;
-    }
-}
-
-uint64_t em_dpp_lanes(unsigned ctrl, uint64_t bits)
-{
-    switch (ctrl) {
-    case DPP_WAVE_SHL:
-        return bits >> 1;
-    case DPP_WAVE_ROL:
-        return bits >> 1 | bits << 63;
-    case DPP_WAVE_SHR:
-        return bits << 1;
-    case DPP_WAVE_ROR:
-        return bits << 1 | bits >> 63;
-    case DPP_ROW_MIRROR:
-        bits = reverse_bytes(bits);
-        return (bits >> 8 & UINT64_C(0x00ff00ff00ff00ff)) |
-               (bits & UINT64_C(0x00ff00ff00ff00ff)) << 8;
-    case DPP_ROW_HALF_MIRROR:
-        return reverse_bytes(bits);
-    case DPP_ROW_BCAST15:
-        return (bits >> 15 & EACH_ROW) * 0xffff << ROW;
-    case DPP_ROW_BCAST31:
-        return (bits >> 31 & 1) * 0xffffffff << 32;
-    default:
-        return ctrl < DPP_ROW_SHL ? quad_perm_lanes(ctrl, bits) : row_lanes(ctrl, bits);
-    }
-}
-
-static void quad_perm(unsigned ctrl, const uint32_t *src, uint32_t *dst)
-{
-    int a = (int)(ctrl & 3);
-    int b = (int)(ctrl >> 2 & 3);
-    int c = (int)(ctrl >> 4 & 3);
-    int d = (int)(ctrl >> 6 & 3);
-    __m256i index = _mm256_setr_epi32(a, b, c, d, a, b, c, d);
-    for (unsigned i = 0; i < EM_LANES; i += 8) {
-        __m256 value = _mm256_castsi256_ps(em_load8(src, i));
-        em_store8(dst, i, _mm256_castps_si256(_mm256_permutevar_ps(value, index)));
-    }
-}
-
-/* dst[i] = src[first + step * i], within what `span` lanes hold. */
-static void reverse_spans(unsigned span, const uint32_t *src, uint32_t *dst)
-{
-    for (unsigned i = 0; i < EM_LANES; i++) {
-        dst[i] = src[i ^ (span - 1)];
-    }
-}
-
-static void row_move(unsigned ctrl, const uint32_t *src, uint32_t *dst)
-{
-    unsigned n = ctrl % ROW;
-    size_t moved = (ROW - n) * sizeof(*src);
-    for (unsigned row = 0; row < EM_LANES; row += ROW) {
-        const uint32_t *from = src + row;
-        uint32_t *to = dst + row;
-        switch (ctrl - n) {
-        case DPP_ROW_SHL:
-            memcpy(to, from + n, moved);
-            memset(to + (ROW - n), 0, n * sizeof(*src));
-            break;
-        case DPP_ROW_SHR:
-            memset(to, 0, n * sizeof(*src));
-            memcpy(to + n, from, moved);
-            break;
-        case DPP_ROW_ROR:
-            memcpy(to, from + (ROW - n), n * sizeof(*src));
-            memcpy(to + n, from, moved);
-            break;
-        default: /* DPP_ROW_NEWBCAST */
-            for (unsigned i = 0; i < ROW; i++) {
-                to[i] = from[n];
-            }
-            break;
-        }
-    }
-}
-
-static void wave_move(unsigned ctrl, const uint32_t *src, uint32_t *dst)
-{
-    bool up = ctrl >= DPP_WAVE_SHR; /* to higher lanes */
-    bool rotate = ctrl == DPP_WAVE_ROL || ctrl == DPP_WAVE_ROR;
-    memcpy(dst + up, src + !up, (EM_LANES - 1) * sizeof(*src));
-    dst[up ? 0 : EM_LANES - 1] = rotate ? src[up ? EM_LANES - 1 : 0] : 0;
-}
-
-static void row_bcast(unsigned ctrl, const uint32_t *src, uint32_t *dst)
-{
-    for (unsigned i = 0; i < EM_LANES; i++) {
-        unsigned row = i & ~(ROW - 1U);
-        bool none = ctrl == DPP_ROW_BCAST15 ? row == 0 : i < 32;
-        unsigned from = ctrl == DPP_ROW_BCAST15 ? row - 1 : 31;
-        dst[i] = none ? 0 : src[from];
-    }
-}
-
-/* Lanes without a source get 0. */
-static void dpp_row(unsigned ctrl, const uint32_t *src, uint32_t *dst)
-{
-    switch (ctrl) {
-    case DPP_WAVE_SHL:
-    case DPP_WAVE_ROL:
-    case DPP_WAVE_SHR:
-    case DPP_WAVE_ROR:
-        wave_move(ctrl, src, dst);
-        break;
-    case DPP_ROW_MIRROR:
-        reverse_spans(16, src, dst);
-        break;
-    case DPP_ROW_HALF_MIRROR:
-        reverse_spans(8, src, dst);
-        break;
-    case DPP_ROW_BCAST15:
-    case DPP_ROW_BCAST31:
-        row_bcast(ctrl, src, dst);
-        break;
-    default:
-        if (ctrl < DPP_ROW_SHL) {
-            quad_perm(ctrl, src, dst);
-        } else {
-            row_move(ctrl, src, dst);
-        }
-        break;
-    }
-}
-
-/* Lanes whose source lane is disabled by EXEC read 0 as those without one do (where the
- * instruction has bound_ctrl; else they store nothing). */
-static void dpp_source(const struct em_inst *in,
-                       uint64_t exec,
-                       unsigned dword,
-                       struct em_rows *r,
-                       uint32_t *temp)
-{
-    dpp_row(in->dpp_ctrl, r->s[0][dword], temp);
-    uint64_t valid = em_dpp_lanes(in->dpp_ctrl, exec);
-    if (~valid) {
-        for (unsigned i = 0; i < EM_LANES; i += 8) {
-            __m256i mask = em_lanes8((uint32_t)(valid >> i) & 0xff);
-            em_store8(temp, i, _mm256_and_si256(em_load8(temp, i), mask));
-        }
-    }
-    r->s[0][dword] = temp;
-}
-
 /* dst = src >> shift, cut to `bits` and sign-extended or not. */
 static void take_bits(const uint32_t *src, uint32_t *dst, unsigned select, bool sext)
 {
@@ -417,29 +196,16 @@ static void sdwa_source(const struct em_inst *in,
     }
 }
 
-void em_valu_source(struct em_wave *w,
-                    const struct em_op *op,
-                    unsigned i,
-                    struct em_rows *r)
+static void value_source(struct em_wave *w,
+                         const struct em_inst *in,
+                         unsigned i,
+                         struct em_rows *r)
 {
-    const struct em_inst *in = &op->in;
     uint32_t *temp = w->temp[2 * i];
-    fetch(w, op, i, r);
-    if (is_mix(in->op)) {
-        mix_source(in, i, r, temp);
-        return;
-    }
-    if (is_packed_wide(in, i)) {
-        packed_wide_source(in, i, r, temp);
-        return;
-    }
-    if (is_packed(in, i)) {
-        packed_source(in, i, r, temp);
-        return;
-    }
     if (in->extra == EM_DPP && i == 0) {
         for (unsigned dword = 0; dword < in->src[0].dwords; dword++) {
-            dpp_source(in, r->exec, dword, r, w->temp[dword]);
+            em_dpp_row(in->dpp_ctrl, r->exec, r->s[0][dword], w->temp[dword]);
+            r->s[0][dword] = w->temp[dword];
         }
     }
     if (in->extra == EM_SDWA && i < 2) {
@@ -452,13 +218,51 @@ void em_valu_source(struct em_wave *w,
     sign_source(in, i, r, temp);
 }
 
-bool em_valu_source_changed(const struct em_inst *in, unsigned sources)
+void em_valu_source(struct em_wave *w,
+                    const struct em_op *op,
+                    unsigned i,
+                    struct em_rows *r)
 {
-    unsigned used = (1U << sources) - 1;
-    if (in->extra != EM_PLAIN || is_mix(in->op) || ((in->neg | in->abs) & used) ||
-        (in->op_sel & used)) {
-        return true;
+    fetch(w, op, i, r);
+    switch (em_valu_source_kind(op, i)) {
+    case EM_SOURCE_MIX:
+        mix_source(&op->in, i, r, w->temp[2 * i]);
+        break;
+    case EM_SOURCE_PACKED:
+        packed_source(&op->in, i, r, w->temp[2 * i]);
+        break;
+    case EM_SOURCE_PACKED_WIDE:
+        packed_wide_source(&op->in, i, r, w->temp[2 * i]);
+        break;
+    case EM_SOURCE_VALUE:
+        value_source(w, &op->in, i, r);
+        break;
+    case EM_SOURCE_PLAIN:
+    default:
+        break;
     }
-    return in->encoding == EM_VOP3P && (is_packed(in, 0) || is_packed_wide(in, 0)) &&
-           ((in->neg_hi & used) || (in->op_sel_hi & used) != used);
+}
+
+enum em_source_kind em_valu_classify(const struct em_inst *in, unsigned i)
+{
+    bool neg = in->neg >> i & 1;
+    bool neg_hi = in->neg_hi >> i & 1;
+    bool select = in->op_sel >> i & 1;
+    bool select_hi = in->op_sel_hi >> i & 1;
+    if (is_mix(in->op)) {
+        return EM_SOURCE_MIX;
+    }
+    if (is_packed_wide(in, i)) {
+        bool halves = select || (!select_hi && in->src[i].type == EM_PF32);
+        return halves || neg || neg_hi ? EM_SOURCE_PACKED_WIDE : EM_SOURCE_PLAIN;
+    }
+    if (is_packed(in, i)) {
+        return select || !select_hi || neg || neg_hi ? EM_SOURCE_PACKED
+                                                     : EM_SOURCE_PLAIN;
+    }
+    bool dpp = in->extra == EM_DPP && i == 0;
+    bool sdwa = in->extra == EM_SDWA && i < 2 && in->src_sel[i] != EM_SEL_DWORD;
+    bool high = in->encoding == EM_VOP3 && select && em_is_16(in->src[i].type);
+    bool abs = in->abs >> i & 1;
+    return dpp || sdwa || high || neg || abs ? EM_SOURCE_VALUE : EM_SOURCE_PLAIN;
 }

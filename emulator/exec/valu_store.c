@@ -284,5 +284,6 @@ void em_valu_store(struct em_wave *w,
 bool em_valu_store_changed(const struct em_inst *in)
 {
     bool floats = kind_of(in) != NO_FLOAT;
-    return in->extra == EM_SDWA || (floats && (in->omod || in->clamp));
+    bool sdwa = in->extra == EM_SDWA && in->dst_sel != EM_SEL_DWORD;
+    return sdwa || (floats && (in->omod || in->clamp));
 }

@@ -46,11 +46,16 @@ static double measure(struct em_wave *w, const struct em_op ops[OPS])
     return rates[REPEATS / 2];
 }
 
+static bool carries(enum em_opcode op)
+{
+    return op == EM_v_mad_u64_u32 || op == EM_v_add_co_u32;
+}
+
 static void bench(struct em_wave *w,
                   const char *what,
                   enum em_opcode op,
                   unsigned sources,
-                  enum em_dpp_sdwa extra,
+                  unsigned dpp_ctrl,
                   uint16_t first)
 {
     struct em_op ops[OPS];
@@ -61,8 +66,15 @@ static void bench(struct em_wave *w,
         for (unsigned s = 1; s < sources; s++) {
             case_src(&in, s, vgpr(50 + i + s));
         }
-        in.extra = (uint8_t)extra;
-        in.dpp_ctrl = 0x111; /* row_shr:1 */
+        if (in.dst.type == EM_MASK || carries(op)) {
+            case_sdst(&in, EM_VCC);
+        }
+        if (in.dst.type == EM_MASK) {
+            in.dst = in.sdst;
+            in.sdst.code = EM_NONE;
+        }
+        in.extra = dpp_ctrl ? EM_DPP : EM_PLAIN;
+        in.dpp_ctrl = (uint16_t)dpp_ctrl;
         in.bound_ctrl = true;
         memset(&ops[i], 0, sizeof(ops[i]));
         ops[i].in = in;
@@ -89,16 +101,24 @@ int main(void)
         return 1;
     }
     printf("%-34s %8s %8s\n", "M wave instructions/s", "plain", "shadow");
-    bench(w, "v_add_u32 v, v, v", EM_v_add_u32, 2, EM_PLAIN, EM_NONE);
-    bench(w, "v_add_u32 v, s, v", EM_v_add_u32, 2, EM_PLAIN, EM_SGPR0);
-    bench(w, "v_add_u32 v, 1, v", EM_v_add_u32, 2, EM_PLAIN, EM_INT_0 + 1);
-    bench(w, "v_mov_b32 v, v", EM_v_mov_b32, 1, EM_PLAIN, EM_NONE);
-    bench(w, "v_mad_u32_u24 v, v, v, v", EM_v_mad_u32_u24, 3, EM_PLAIN, EM_NONE);
-    bench(w, "v_lshl_add_u64 v, v, v, v", EM_v_lshl_add_u64, 3, EM_PLAIN, EM_NONE);
-    bench(w, "v_perm_b32 v, v, v, v", EM_v_perm_b32, 3, EM_PLAIN, EM_NONE);
-    bench(w, "v_add_u32_dpp row_shr:1", EM_v_add_u32, 2, EM_DPP, EM_NONE);
+    bench(w, "v_add_u32 v, v, v", EM_v_add_u32, 2, 0, EM_NONE);
+    bench(w, "v_add_u32 v, s, v", EM_v_add_u32, 2, 0, EM_SGPR0);
+    bench(w, "v_add_u32 v, 1, v", EM_v_add_u32, 2, 0, EM_INT_0 + 1);
+    bench(w, "v_mov_b32 v, v", EM_v_mov_b32, 1, 0, EM_NONE);
+    bench(w, "v_mad_u32_u24 v, v, v, v", EM_v_mad_u32_u24, 3, 0, EM_NONE);
+    bench(w, "v_lshl_add_u64 v, v, v, v", EM_v_lshl_add_u64, 3, 0, EM_NONE);
+    bench(w, "v_perm_b32 v, v, v, v", EM_v_perm_b32, 3, 0, EM_NONE);
+    bench(w, "v_mad_u64_u32 v, v, v, v", EM_v_mad_u64_u32, 3, 0, EM_NONE);
+    bench(w, "v_add_co_u32 v, vcc, v, v", EM_v_add_co_u32, 2, 0, EM_NONE);
+    bench(w, "v_cndmask_b32 v, v, v, vcc", EM_v_cndmask_b32, 2, 0, EM_NONE);
+    bench(w, "v_cmp_lt_u32 vcc, v, v", EM_v_cmp_lt_u32, 2, 0, EM_NONE);
+    bench(w, "v_cmp_lt_u64 vcc, v, v", EM_v_cmp_lt_u64, 2, 0, EM_NONE);
+    bench(w, "v_mul_f32 v, v, v", EM_v_mul_f32, 2, 0, EM_NONE);
+    bench(w, "v_mul_f32_dpp row_newbcast:3", EM_v_mul_f32, 2, 0x153, EM_NONE);
+    bench(w, "v_add_u32_dpp quad_perm", EM_v_add_u32, 2, 0xb1, EM_NONE);
+    bench(w, "v_add_u32_dpp row_shr:1", EM_v_add_u32, 2, 0x111, EM_NONE);
     em_set_s64(w, EM_EXEC, UINT64_C(0x0123456789abcdef));
-    bench(w, "v_add_u32 v, v, v, partial EXEC", EM_v_add_u32, 2, EM_PLAIN, EM_NONE);
+    bench(w, "v_add_u32 v, v, v, partial EXEC", EM_v_add_u32, 2, 0, EM_NONE);
     em_wave_destroy(w);
     return 0;
 }
