@@ -266,7 +266,8 @@ static bool is_tiny(const struct ref_format *f, const struct ref_big *v, int rou
 {
     int least = REF_POINT + 1 - bias_of(f), top = top_bit(v);
     if (f->fraction_bits == 10) {
-        return cut(v, least - f->fraction_bits, round) >> f->fraction_bits == 0;
+        return top < least &&
+               cut(v, least - f->fraction_bits, round) >> f->fraction_bits == 0;
     }
     /* Rounded to full precision with any exponent. */
     return top < least &&
