@@ -10,3 +10,5 @@ wf_unit_test(NAME test_emulator_space SOURCES test_space.c ${memory_support}
              LIBS wf_emulator m)
 wf_plain_test(NAME emulator_memory_threads SOURCES memory_threads.c memory_fixture.c
               LIBS wf_emulator pthread)
+wf_unit_test(NAME test_emulator_memory_checks SOURCES test_memory_checks.c memory_fixture.c
+             LIBS wf_emulator)
