@@ -17,8 +17,8 @@
  * moment, a race whose tags cross. Tags are read and written without locks: the shadow
  * of a dword may be older than its last access, but always tells of accesses that did
  * happen. */
-#include "emulator/check/race_lds.h"
 #include "emulator/check/race_map.h"
+#include "emulator/launch/group.h"
 #include "emulator/launch/launch.h"
 
 #include <immintrin.h>
@@ -492,7 +492,7 @@ enum em_flow em_race_global(struct em_wave *w,
     }
     bool coherent = op->in.sc1; /* loads and stores past the caches of an XCD */
     if (access->kind == EM_READ && coherent) {
-        em_race_set_ordered(w);
+        w->group->race_ordered = true;
         return EM_GO;
     }
     uint32_t epoch = g->epoch < EPOCH_MANY ? g->epoch : EPOCH_MANY;
@@ -507,12 +507,12 @@ enum em_flow em_race_global(struct em_wave *w,
          */
         .epoch = epoch < EPOCH_MANY ? epoch << EPOCH_SHIFT : 1,
         .atomic = access->kind == EM_ATOMIC || coherent,
-        .ordered = em_race_ordered(w),
+        .ordered = g->race_ordered,
         .number = UINT64_MAX,
     };
     enum em_flow flow = every_lane(&a);
     if (access->kind == EM_ATOMIC) {
-        em_race_set_ordered(w);
+        w->group->race_ordered = true;
     }
     return flow;
 }
@@ -521,6 +521,6 @@ void em_race_fence(struct em_wave *w, bool release, bool acquire)
 {
     (void)release; /* what a release orders, an acquire must still take over */
     if (acquire) {
-        em_race_set_ordered(w);
+        w->group->race_ordered = true;
     }
 }

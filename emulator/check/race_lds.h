@@ -29,7 +29,6 @@ struct em_lds_shadow {
     uint32_t base_w, base_r; /* tags of these times are ordered before everything */
     uint32_t epoch;          /* the workgroup's, as last seen */
     unsigned pending;        /* direct loads */
-    bool ordered;            /* em_race_set_ordered */
     uint32_t time[EM_MAX_WAVES];
     uint32_t done[EM_MAX_WAVES]; /* writes of up to this time were waited for */
     bool used[EM_MAX_WAVES];     /* the wave accessed LDS at its time */
@@ -51,9 +50,5 @@ void em_race_lds_done(struct em_wave *w, uint32_t time);
 /* Takes note of barriers that the workgroup passed: before what is outstanding changes,
  * since a barrier does not order a write that was not waited for. */
 void em_race_lds_barriers(struct em_wave *w);
-/* An atomic, or an acquire at device scope, may have ordered what the workgroup does
- * from now on behind what others did. */
-void em_race_set_ordered(struct em_wave *w);
-bool em_race_ordered(const struct em_wave *w);
 
 #endif

@@ -91,7 +91,6 @@ void em_lds_shadow_reset(struct em_lds_shadow *s)
         settle(s, time);
     }
     s->epoch = 0;
-    s->ordered = false;
     memset(s->written, 0, s->dwords);
 }
 
@@ -102,18 +101,6 @@ void em_lds_shadow_destroy(struct em_lds_shadow *s)
         free(s->written);
         free(s);
     }
-}
-
-void em_race_set_ordered(struct em_wave *w)
-{
-    if (w->group->lds_shadow) {
-        w->group->lds_shadow->ordered = true;
-    }
-}
-
-bool em_race_ordered(const struct em_wave *w)
-{
-    return w->group->lds_shadow && w->group->lds_shadow->ordered;
 }
 
 /* Up to which time the wave's writes are ordered by a barrier that it passes now. */

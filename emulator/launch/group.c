@@ -132,6 +132,7 @@ void em_resident_start(struct em_resident *r, uint64_t index)
     g->id[1] = (uint32_t)(index / grid[0] % grid[1]);
     g->id[2] = (uint32_t)(index / grid[0] / grid[1]);
     g->epoch = 0;
+    g->race_ordered = false;
     memset(&g->fault, 0, sizeof(g->fault));
     r->parked_before = false;
     em_fill((uint32_t *)(void *)g->lds, (g->lds_bytes + 3) / 4, EM_UNWRITTEN);
@@ -275,6 +276,31 @@ static bool run_round(struct em_resident *r, unsigned *pauses)
     return true;
 }
 
+/* LDS that nothing has written may be what another wave is about to write: then the
+ * mistake is the missing barrier. The other waves run on to their next barrier; a race
+ * with the wave that committed the fault is reported instead. */
+static void look_for_race(struct em_resident *r)
+{
+    struct em_group *g = &r->group;
+    struct em_fault first = g->fault;
+    if (first.kind != EM_FAULT_UNINITIALISED || first.other_pc == UINT32_MAX) {
+        return;
+    }
+    for (unsigned i = 0; i < g->waves; i++) {
+        struct em_wave *w = g->wave[i];
+        if (i == first.wave || w->state != EM_WAVE_READY) {
+            continue;
+        }
+        memset(&g->fault, 0, sizeof(g->fault));
+        unsigned pauses = 0;
+        (void)run_slice(w, r, &pauses);
+        if (g->fault.kind == EM_FAULT_LDS_RACE && g->fault.other_wave == first.wave) {
+            return;
+        }
+    }
+    g->fault = first;
+}
+
 enum em_group_result em_resident_run(struct em_resident *r)
 {
     bool brief = r->parked_before || r->plan->launch->cooperative;
@@ -283,6 +309,7 @@ enum em_group_result em_resident_run(struct em_resident *r)
     unsigned pauses = 0;
     for (;;) {
         if (!run_round(r, &pauses)) {
+            look_for_race(r);
             return EM_GROUP_FAULTED;
         }
         if (!first_in_state(&r->group, EM_WAVE_READY)) {

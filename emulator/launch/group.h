@@ -21,13 +21,16 @@ struct em_group {
     uint64_t index; /* x fastest */
     unsigned waves; /* in use */
     struct em_wave *wave[EM_MAX_WAVES];
-    uint8_t *lds; /* 16-byte aligned, EM_MAX_LDS_BYTES readable */
-    uint32_t lds_bytes;                     /* static + dynamic: what is in bounds */
-    uint32_t epoch;                         /* barriers passed */
-    struct em_lds_shadow *lds_shadow;       /* NULL: no checks */
+    uint8_t *lds;                     /* 16-byte aligned, EM_MAX_LDS_BYTES readable */
+    uint32_t lds_bytes;               /* static + dynamic: what is in bounds */
+    uint32_t epoch;                   /* barriers passed */
+    struct em_lds_shadow *lds_shadow; /* NULL: no checks */
     struct em_global_shadow *global_shadow; /* NULL: no checks */
-    struct em_view view;                    /* of the thread */
-    struct em_fault fault;                  /* the first */
+    /* Something may have ordered what it does behind what other workgroups did
+     * (check/race_global.c). */
+    bool race_ordered;
+    struct em_view view;   /* of the thread */
+    struct em_fault fault; /* the first */
 };
 
 #endif
