@@ -1,0 +1,61 @@
+# The HIP runtime's ABI: ordinary HIP programs, built as their authors build them and run
+# with LD_LIBRARY_PATH alone.
+
+# Debian's device libraries know nothing of gfx942: a folder of links to them, with the
+# nearest one in its place.
+set(WF_DEVICE_LIBS ${CMAKE_CURRENT_BINARY_DIR}/device-libs)
+file(GLOB bitcode /usr/lib/*/amdgcn/bitcode/*.bc)
+file(MAKE_DIRECTORY ${WF_DEVICE_LIBS})
+foreach(from IN LISTS bitcode)
+  get_filename_component(name ${from} NAME)
+  string(REPLACE "isa_version_90a" "isa_version_942" as_gfx942 ${name})
+  string(REPLACE "abi_version_500" "abi_version_600" as_v6 ${name})
+  foreach(link IN ITEMS ${name} ${as_gfx942} ${as_v6})
+    file(CREATE_LINK ${from} ${WF_DEVICE_LIBS}/${link} SYMBOLIC)
+  endforeach()
+endforeach()
+
+set(WF_HIP_PROGRAMS ${CMAKE_CURRENT_SOURCE_DIR}/programs)
+string(REPLACE "clang-" "clang++-" WF_CLANGXX ${WF_CLANG})
+find_program(WF_CLANGXX_22 NAMES clang++-22)
+
+# wf_hip_program(name source compiler [flags...])
+function(wf_hip_program name source compiler)
+  set(program ${CMAKE_CURRENT_BINARY_DIR}/programs/${name})
+  add_custom_command(OUTPUT ${program}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_CURRENT_BINARY_DIR}/programs
+    COMMAND ${compiler} -x hip --offload-arch=gfx942
+            --rocm-device-lib-path=${WF_DEVICE_LIBS} --rocm-path=/usr -O3 -g ${ARGN}
+            ${WF_HIP_PROGRAMS}/${source}.hip -o ${program} -lamdhip64
+    DEPENDS ${WF_HIP_PROGRAMS}/${source}.hip ${WF_HIP_PROGRAMS}/check.h
+    COMMENT "Compiling the HIP program ${name}" VERBATIM)
+  add_custom_target(hip-${name} ALL DEPENDS ${program})
+  add_dependencies(hip-${name} wavefarm_emulator)
+endfunction()
+
+# wf_hip_test(name program [WAVEFARM_EMULATOR_...=value...]): ctest hip_<name>. Programs
+# are not built with a sanitizer, so a library that is cannot be loaded by them.
+function(wf_hip_test name program)
+  if(WF_SANITIZE)
+    return()
+  endif()
+  wf_script_test(NAME hip_${name} LABELS emulator COMMAND
+    env LD_LIBRARY_PATH=${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/hip ${ARGN}
+        ${CMAKE_CURRENT_BINARY_DIR}/programs/${program})
+endfunction()
+
+if(NOT WF_SANITIZE)
+  foreach(name basic matrix control variables streams faults)
+    wf_hip_program(${name} ${name} ${WF_CLANGXX})
+    wf_hip_test(${name} ${name} WAVEFARM_EMULATOR_BUDGET=20000000)
+  endforeach()
+  wf_hip_test(matrix_exact matrix WAVEFARM_EMULATOR_MFMA=exact)
+  wf_hip_test(basic_unchecked basic WAVEFARM_EMULATOR_CHECKS=off
+              WAVEFARM_EMULATOR_COUNTERS=off WAVEFARM_EMULATOR_THREADS=1)
+  if(WF_CLANGXX_22)
+    foreach(name basic matrix control)
+      wf_hip_program(${name}-22 ${name} ${WF_CLANGXX_22} -D__AMDGCN_WAVEFRONT_SIZE=64)
+      wf_hip_test(${name}_22 ${name}-22)
+    endforeach()
+  endif()
+endif()
