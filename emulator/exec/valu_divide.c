@@ -185,20 +185,50 @@ static float fmas_f32(float a, float b, float c, bool nearest)
     return (float)(sum * (up ? 0x1p64 : 0x1p-64));
 }
 
-static double fmas_f64(double a, double b, double c, bool nearest)
+static long double sum_error_l(long double a, long double b, long double sum)
+{
+    long double part = sum - a;
+    return (a - (sum - part)) + (b - part);
+}
+
+/* a * b + c to odd in the 64 bits of a long double, of values far from overflow: what
+ * is rounded from it to at most 62 bits has been rounded once. */
+static long double exact_fma(double a, double b, double c)
+{
+    double product = a * b, low = fma(a, b, -product);
+    long double high = (long double)product + (long double)c;
+    long double rest = sum_error_l((long double)product, (long double)c, high);
+    long double both = rest + (long double)low, sum = high + both;
+    long double error = sum_error_l(high, both, sum);
+    if (error == 0) {
+        error = sum_error_l(rest, (long double)low, both);
+    }
+    uint64_t mantissa;
+    memcpy(&mantissa, &sum, sizeof(mantissa));
+    if (error == 0 || mantissa & 1) {
+        return sum;
+    }
+    return nextafterl(sum, error > 0 ? HUGE_VALL : -HUGE_VALL);
+}
+
+static double fmas_f64(double a, double b, double c, bool nearest, bool flush)
 {
     double sum = fma(a, b, c);
     if (exponent(&f64_format, em_bits_f64(c)) > f64_format.bias) {
         return sum * 0x1p128;
     }
+    if (fabs(sum) > 0x1p900) {
+        /* An overflow that the scaling takes back; c, below 2, only decides a tie. */
+        bool large_a = fabs(a) > fabs(b);
+        return fma(large_a ? a * 0x1p-128 : a, large_a ? b : b * 0x1p-128, c);
+    }
     if (nearest && fabs(sum) < 0x1p-890) {
-        /* The scaled sum is denormal, and rounded again. */
-        double product = a * b, low = fma(a, b, -product);
-        double high = product + c, rest = sum_error(product, c, high);
-        double apart = high - sum, both = apart + rest;
-        double error = both + low;
-        error += sum_error(apart, rest, both) + sum_error(both, low, error);
-        sum = to_odd(sum, error);
+        /* The scaled sum is denormal, and sum has been rounded to bits that it has not.
+         */
+        if (fabs(sum) < (flush ? 0x1p-894 : 0x1p-960)) {
+            return copysign(0, sum);
+        }
+        return (double)(exact_fma(a, b, c) * 0x1p-128L);
     }
     return sum * 0x1p-128;
 }
@@ -249,6 +279,7 @@ static uint64_t fma_bits(const uint64_t s[3])
 static void core_fmas_f64(struct em_rows *r)
 {
     bool nearest = (r->mode & EM_MODE_ROUND_F64_F16) == 0;
+    bool flush = !(r->mode >> 6 & 2);
     for (unsigned i = 0; i < EM_LANES; i++) {
         const uint64_t s[3] = { em_lane64(r->s[0], i), em_lane64(r->s[1], i),
                                 em_lane64(r->s[2], i) };
@@ -256,7 +287,8 @@ static void core_fmas_f64(struct em_rows *r)
         bool scaled =
             (r->mask_in >> i & 1) && isfinite(a) && isfinite(b) && isfinite(c);
         em_set_lane64(r->d, i,
-                      scaled ? em_bits_f64(fmas_f64(a, b, c, nearest)) : fma_bits(s));
+                      scaled ? em_bits_f64(fmas_f64(a, b, c, nearest, flush))
+                             : fma_bits(s));
     }
 }
 
