@@ -40,7 +40,8 @@ struct em_valu_row {
     em_rows_fn fn;
 };
 /* The tables of the files that implement arithmetic; each ends with fn NULL. */
-extern const struct em_valu_row em_valu_int[];   /* 32- and 64-bit integers, bits */
+extern const struct em_valu_row em_valu_int[]; /* 32-bit integers, bits */
+extern const struct em_valu_row em_valu_int64[];
 extern const struct em_valu_row em_valu_int16[]; /* 16-bit and packed integers, dots */
 extern const struct em_valu_row em_valu_compare[]; /* VOPC */
 extern const struct em_valu_row em_valu_f32[];

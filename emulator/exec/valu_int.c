@@ -1,4 +1,4 @@
-/* Integers and bits of 32 and 64 bits. */
+/* Integers and bits of 32 bits, and sums of bytes. */
 #include "emulator/exec/valu_loop.h"
 #include "emulator/exec/valu_run.h"
 
@@ -153,14 +153,6 @@ static void v_perm_b32(struct em_rows *r)
     }
 }
 
-static void v_mov_b64(struct em_rows *r)
-{
-    EM_EACH_LANE(i)
-    {
-        em_put_pair(r->d, i, em_pair(r->s[0], i));
-    }
-}
-
 static void v_pk_mov_b32(struct em_rows *r)
 {
     EM_EACH_LANE(i)
@@ -298,52 +290,6 @@ EM_BINARY(v_mul_lo_u32, x *y)
 EM_BINARY(v_mul_hi_u32, U64(x) * y >> 32)
 EM_BINARY(v_mul_hi_i32, (I64(S(x)) * S(y)) >> 32)
 
-static void v_mad_u64_u32(struct em_rows *r)
-{
-    uint64_t carries = 0;
-    bool clamp = r->in->clamp;
-    for (unsigned i = 0; i < EM_LANES; i++) {
-        uint64_t product = U64(r->s[0][0][i]) * r->s[1][0][i];
-        uint64_t sum = product + em_pair(r->s[2], i);
-        uint64_t carry = sum < product;
-        carries |= carry << i;
-        em_put_pair(r->d, i, clamp && carry ? UINT64_MAX : sum);
-    }
-    r->mask_out = carries;
-}
-
-/* The bit out is the 65th one of the exact sum, its sign. */
-static void v_mad_i64_i32(struct em_rows *r)
-{
-    uint64_t signs = 0;
-    bool clamp = r->in->clamp;
-    for (unsigned i = 0; i < EM_LANES; i++) {
-        int64_t product = I64(S(r->s[0][0][i])) * S(r->s[1][0][i]);
-        int64_t addend = I64(em_pair(r->s[2], i));
-        int64_t sum;
-        bool over = __builtin_add_overflow(product, addend, &sum);
-        bool negative = over ? addend < 0 : sum < 0;
-        signs |= U64(negative) << i;
-        int64_t limit = negative ? INT64_MIN : INT64_MAX;
-        em_put_pair(r->d, i, U64(clamp && over ? limit : sum));
-    }
-    r->mask_out = signs;
-}
-
-/* 64 bits. */
-#define PAIR(name, value)                            \
-    static void name(struct em_rows *r)              \
-    {                                                \
-        EM_EACH_LANE(i)                              \
-        {                                            \
-            em_put_pair(r->d, i, (uint64_t)(value)); \
-        }                                            \
-    }
-PAIR(v_lshlrev_b64, em_pair(r->s[1], i) << (r->s[0][0][i] & 63))
-PAIR(v_lshrrev_b64, em_pair(r->s[1], i) >> (r->s[0][0][i] & 63))
-PAIR(v_ashrrev_i64, I64(em_pair(r->s[1], i)) >> (r->s[0][0][i] & 63))
-PAIR(v_lshl_add_u64, (em_pair(r->s[0], i) << (r->s[1][0][i] & 7)) + em_pair(r->s[2], i))
-
 /* Bytes. */
 static inline uint32_t byte_of(uint32_t x, unsigned b)
 {
@@ -428,30 +374,28 @@ static void v_mqsad_pk_u16_u8(struct em_rows *r)
 }
 
 const struct em_valu_row em_valu_int[] = {
-    ROW(v_mov_b32),          ROW(v_mov_b64),          ROW(v_pk_mov_b32),
-    ROW(v_cndmask_b32),      ROW(v_not_b32),          ROW(v_bfrev_b32),
-    ROW(v_ffbh_u32),         ROW(v_ffbl_b32),         ROW(v_ffbh_i32),
-    ROW(v_mul_i32_i24),      ROW(v_mul_hi_i32_i24),   ROW(v_mul_u32_u24),
-    ROW(v_mul_hi_u32_u24),   ROW(v_min_i32),          ROW(v_max_i32),
-    ROW(v_min_u32),          ROW(v_max_u32),          ROW(v_lshrrev_b32),
-    ROW(v_ashrrev_i32),      ROW(v_lshlrev_b32),      ROW(v_and_b32),
-    ROW(v_or_b32),           ROW(v_xor_b32),          ROW(v_xnor_b32),
-    ROW(v_add_co_u32),       ROW(v_sub_co_u32),       ROW(v_subrev_co_u32),
-    ROW(v_addc_co_u32),      ROW(v_subb_co_u32),      ROW(v_subbrev_co_u32),
-    ROW(v_add_u32),          ROW(v_sub_u32),          ROW(v_subrev_u32),
-    ROW(v_add_i32),          ROW(v_sub_i32),          ROW(v_mad_i32_i24),
-    ROW(v_mad_u32_u24),      ROW(v_bfe_u32),          ROW(v_bfe_i32),
-    ROW(v_bfi_b32),          ROW(v_bfm_b32),          ROW(v_lerp_u8),
-    ROW(v_alignbit_b32),     ROW(v_alignbyte_b32),    ROW(v_min3_i32),
-    ROW(v_min3_u32),         ROW(v_max3_i32),         ROW(v_max3_u32),
-    ROW(v_med3_i32),         ROW(v_med3_u32),         ROW(v_sad_u8),
-    ROW(v_sad_hi_u8),        ROW(v_sad_u16),          ROW(v_sad_u32),
-    ROW(v_msad_u8),          ROW(v_qsad_pk_u16_u8),   ROW(v_mqsad_pk_u16_u8),
-    ROW(v_mad_u64_u32),      ROW(v_mad_i64_i32),      ROW(v_perm_b32),
-    ROW(v_xad_u32),          ROW(v_lshl_add_u32),     ROW(v_add_lshl_u32),
-    ROW(v_add3_u32),         ROW(v_lshl_or_b32),      ROW(v_and_or_b32),
-    ROW(v_or3_b32),          ROW(v_lshl_add_u64),     ROW(v_mul_lo_u32),
-    ROW(v_mul_hi_u32),       ROW(v_mul_hi_i32),       ROW(v_bcnt_u32_b32),
-    ROW(v_mbcnt_lo_u32_b32), ROW(v_mbcnt_hi_u32_b32), ROW(v_lshlrev_b64),
-    ROW(v_lshrrev_b64),      ROW(v_ashrrev_i64),      { 0, 0, NULL },
+    ROW(v_mov_b32),          ROW(v_pk_mov_b32),      ROW(v_cndmask_b32),
+    ROW(v_not_b32),          ROW(v_bfrev_b32),       ROW(v_ffbh_u32),
+    ROW(v_ffbl_b32),         ROW(v_ffbh_i32),        ROW(v_mul_i32_i24),
+    ROW(v_mul_hi_i32_i24),   ROW(v_mul_u32_u24),     ROW(v_mul_hi_u32_u24),
+    ROW(v_min_i32),          ROW(v_max_i32),         ROW(v_min_u32),
+    ROW(v_max_u32),          ROW(v_lshrrev_b32),     ROW(v_ashrrev_i32),
+    ROW(v_lshlrev_b32),      ROW(v_and_b32),         ROW(v_or_b32),
+    ROW(v_xor_b32),          ROW(v_xnor_b32),        ROW(v_add_co_u32),
+    ROW(v_sub_co_u32),       ROW(v_subrev_co_u32),   ROW(v_addc_co_u32),
+    ROW(v_subb_co_u32),      ROW(v_subbrev_co_u32),  ROW(v_add_u32),
+    ROW(v_sub_u32),          ROW(v_subrev_u32),      ROW(v_add_i32),
+    ROW(v_sub_i32),          ROW(v_mad_i32_i24),     ROW(v_mad_u32_u24),
+    ROW(v_bfe_u32),          ROW(v_bfe_i32),         ROW(v_bfi_b32),
+    ROW(v_bfm_b32),          ROW(v_lerp_u8),         ROW(v_alignbit_b32),
+    ROW(v_alignbyte_b32),    ROW(v_min3_i32),        ROW(v_min3_u32),
+    ROW(v_max3_i32),         ROW(v_max3_u32),        ROW(v_med3_i32),
+    ROW(v_med3_u32),         ROW(v_sad_u8),          ROW(v_sad_hi_u8),
+    ROW(v_sad_u16),          ROW(v_sad_u32),         ROW(v_msad_u8),
+    ROW(v_qsad_pk_u16_u8),   ROW(v_mqsad_pk_u16_u8), ROW(v_perm_b32),
+    ROW(v_xad_u32),          ROW(v_lshl_add_u32),    ROW(v_add_lshl_u32),
+    ROW(v_add3_u32),         ROW(v_lshl_or_b32),     ROW(v_and_or_b32),
+    ROW(v_or3_b32),          ROW(v_mul_lo_u32),      ROW(v_mul_hi_u32),
+    ROW(v_mul_hi_i32),       ROW(v_bcnt_u32_b32),    ROW(v_mbcnt_lo_u32_b32),
+    ROW(v_mbcnt_hi_u32_b32), { 0, 0, NULL },
 };

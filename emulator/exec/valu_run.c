@@ -225,7 +225,7 @@ enum em_flow em_valu_indexed(struct em_wave *w, const struct em_op *op)
 static const struct em_valu_row *find_row(unsigned op)
 {
     static const struct em_valu_row *const tables[] = {
-        em_valu_int, em_valu_int16, em_valu_compare, em_valu_f32,
+        em_valu_int, em_valu_int64, em_valu_int16,   em_valu_compare, em_valu_f32,
         em_valu_f16, em_valu_f64,   em_valu_convert, em_valu_special,
     };
     for (size_t t = 0; t < sizeof(tables) / sizeof(tables[0]); t++) {

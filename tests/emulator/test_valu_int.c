@@ -250,9 +250,14 @@ static void run_table(const struct em_valu_row *rows)
     }
 }
 
-Test(valu_int, wide_integers_and_bits_equal_the_reference)
+Test(valu_int, integers_and_bits_equal_the_reference)
 {
     run_table(em_valu_int);
+}
+
+Test(valu_int, integers_of_64_bits_equal_the_reference)
+{
+    run_table(em_valu_int64);
 }
 
 Test(valu_int, short_and_packed_integers_equal_the_reference)
@@ -268,14 +273,15 @@ Test(valu_int, comparisons_equal_the_reference)
 /* Every operation that the reference knows is implemented, and none twice. */
 Test(valu_int, tables_hold_all_integer_operations)
 {
-    static const struct em_valu_row *const tables[] = { em_valu_int, em_valu_int16,
+    static const struct em_valu_row *const tables[] = { em_valu_int, em_valu_int64,
+                                                        em_valu_int16,
                                                         em_valu_compare };
     for (unsigned op = 0; op < EM_OPCODES; op++) {
         const char *name = em_op_info((enum em_opcode)op)->name;
         struct lane_in in = { .lane = 0 };
         struct lane_out out;
         unsigned rows = 0;
-        for (unsigned t = 0; t < 3; t++) {
+        for (unsigned t = 0; t < 4; t++) {
             for (const struct em_valu_row *row = tables[t]; row->fn; row++) {
                 rows += row->op == op;
             }
