@@ -131,8 +131,8 @@ float em_mfma_exact_output(const struct em_mfma_rule *rule,
                            float c)
 {
     for (unsigned first = 0; first < rule->products; first += rule->group) {
-        double p[16];
-        int e[16];
+        double p[16] = { 0 };
+        int e[16] = { 0 };
         for (unsigned i = 0; i < rule->group; i++) {
             float x = a[at_a[first + i]];
             float y = b[at_b[first + i]];

@@ -84,7 +84,7 @@ void em_mfma_shadow(struct em_wave *w,
     }
     unsigned rows = em_mfma_d_rows(s);
     struct em_operand c = sparse ? in->dst : in->src[2];
-    uint64_t d[EM_MFMA_D_ROWS];
+    uint64_t d[EM_MFMA_D_ROWS] = { 0 };
     for (unsigned r = 0; r < rows; r++) {
         d[r] = em_is_vector(c.code) ? shadow->v[c.code - EM_VGPR0 + r] : all;
     }
