@@ -276,14 +276,14 @@ static bool run_round(struct em_resident *r, unsigned *pauses)
     return true;
 }
 
-/* LDS that nothing has written may be what another wave is about to write: then the
+/* What was never written may be LDS that another wave is about to write: then the
  * mistake is the missing barrier. The other waves run on to their next barrier; a race
  * with the wave that committed the fault is reported instead. */
 static void look_for_race(struct em_resident *r)
 {
     struct em_group *g = &r->group;
     struct em_fault first = g->fault;
-    if (first.kind != EM_FAULT_UNINITIALISED || first.other_pc == UINT32_MAX) {
+    if (first.kind != EM_FAULT_UNINITIALISED) {
         return;
     }
     for (unsigned i = 0; i < g->waves; i++) {

@@ -8,3 +8,24 @@ if(TARGET test_emulator_fault)
     FAULT_KERNELS="${fault_kernels}" FAULT_WAVES="${fault_waves}"
     FAULT_SOURCE="${CMAKE_CURRENT_SOURCE_DIR}/fault_kernels.hip")
 endif()
+
+set(kernel_words -I${CMAKE_SOURCE_DIR} -DWF_DEVICE_AMD)
+set(gemm_words ${kernel_words} -DWAVES_M=2 -DWAVES_N=2 -DA_K_CONTIGUOUS=1
+  -DANY_ALIGNMENT=1)
+set(gemm ../../kernels/gemm/gemm_f16_mfma.hip)
+wf_gfx942_object(gemm_nt mutant-gemm-nt ${gemm} ${gemm_words} -DBLOCK_M=128
+  -DBLOCK_N=128 -DWAVES_PER_SIMD=2 -DB_K_CONTIGUOUS=1 -DSPLIT_K=0)
+wf_gfx942_object(gemm_nn mutant-gemm-nn ${gemm} ${gemm_words} -DBLOCK_M=128
+  -DBLOCK_N=128 -DWAVES_PER_SIMD=2 -DB_K_CONTIGUOUS=0 -DSPLIT_K=0)
+wf_gfx942_object(gemm_split mutant-gemm-split ${gemm} ${gemm_words} -DBLOCK_M=64
+  -DBLOCK_N=64 -DWAVES_PER_SIMD=4 -DB_K_CONTIGUOUS=1 -DSPLIT_K=1)
+wf_gfx942_object(decode mutant-decode ../../kernels/attention/paged_decode_mfma.hip
+  ${kernel_words} -DHEAD_DIM=64 -DWAVES=4 -DWAVES_PER_SIMD=2)
+wf_unit_test(NAME test_emulator_mutant SOURCES test_mutant.c mutant.c program.c
+             LIBS wf_emulator)
+if(TARGET test_emulator_mutant)
+  add_dependencies(test_emulator_mutant gfx942-mutant-gemm-nt gfx942-mutant-gemm-nn
+    gfx942-mutant-gemm-split gfx942-mutant-decode)
+  target_compile_definitions(test_emulator_mutant PRIVATE GEMM_NT="${gemm_nt}"
+    GEMM_NN="${gemm_nn}" GEMM_SPLIT="${gemm_split}" DECODE="${decode}")
+endif()
