@@ -197,10 +197,10 @@ static void core_i16_f16(struct em_rows *r)
     each_int16(r, -32768, 32767);
 }
 
-EM_FLOAT_ROW(f16_f32, EM_FORMAT_F16, EM_FORMAT_F32, EM_FORMAT_F16, false)
-EM_FLOAT_ROW(f32_f16, EM_FORMAT_NONE, EM_FORMAT_F16, EM_FORMAT_F32, false)
+EM_FORMATS_ROW(f16_f32, F16, F32, F16)
+EM_FORMATS_ROW(f32_f16, NONE, F16, F32)
 /* FP16_OVFL changes nothing: what is cut never overflows. */
-EM_FLOAT_ROW(pkrtz, EM_FORMAT_NONE, EM_FORMAT_F32, EM_FORMAT_PF16, true)
+EM_FLOAT_ROW(pkrtz, .src = EM_FORMAT_F32, .dst = EM_FORMAT_PF16, .true_infinity = true)
 EM_FLOAT_ROW(f16_u16, .round = EM_FORMAT_F16, .dst = EM_FORMAT_F16)
 EM_FLOAT_ROW(f16_i16, .round = EM_FORMAT_F16, .dst = EM_FORMAT_F16)
 EM_FLOAT_ROW(u16_f16, .src = EM_FORMAT_F16)
@@ -266,8 +266,8 @@ static void row_u32_f64(struct em_rows *r)
     }
 }
 
-EM_FLOAT_ROW(f32_f64, EM_FORMAT_F32, EM_FORMAT_F64, EM_FORMAT_F32, false)
-EM_FLOAT_ROW(f64_f32, EM_FORMAT_NONE, EM_FORMAT_F32, EM_FORMAT_F64, false)
+EM_FORMATS_ROW(f32_f64, F32, F64, F32)
+EM_FORMATS_ROW(f64_f32, NONE, F32, F64)
 
 /* clang-format off */
 const struct em_valu_row em_valu_convert[] = {

@@ -147,24 +147,20 @@ static void core_ldexp_f16(struct em_rows *r)
     }
 }
 
-/* v * 2^e for |e| <= 3000, where each step is exact or overflows, as it does whenever
- * the result is no denormal. */
-static double in_steps(double v, int e)
+/* Finite and not 0, times 2^e. No step but the last is rounded, or denormal: the host
+ * may be flushing those. */
+static double scale_f64(uint64_t bits, int e)
 {
-    int step = e / 3;
-    return v * ldexp(1, step) * ldexp(1, step) * ldexp(1, e - 2 * step);
-}
-
-/* To the smallest normal exponent first, which is exact, so that the rounding of a
- * denormal is the only one. */
-static double scale_f64(double v, int e)
-{
-    int exponent = ilogb(v);
-    if (exponent + e >= -1022) {
-        return in_steps(v, e);
+    struct parts p = take_apart(bits, 52, 0x7ff);
+    double one = em_f64_of(p.sign | (uint64_t)1023 << 52 | p.fraction);
+    int exponent = p.exponent - 1 + e;
+    if (exponent > 1023) {
+        return one * 0x1p1023 * 2;
     }
-    int rest = e + 1022 + exponent;
-    return in_steps(v, -1022 - exponent) * ldexp(1, rest < -1000 ? -1000 : rest);
+    if (exponent >= -1022) {
+        return one * ldexp(1, exponent);
+    }
+    return one * 0x1p-1000 * ldexp(1, (exponent < -1100 ? -1100 : exponent) + 1000);
 }
 
 static void core_ldexp_f64(struct em_rows *r)
@@ -172,7 +168,7 @@ static void core_ldexp_f64(struct em_rows *r)
     for (unsigned i = 0; i < EM_LANES; i++) {
         double v = em_f64_of(em_lane64(r->s[0], i));
         int e = (int)r->s[1][0][i];
-        e = e > 2200 ? 2200 : (e < -2200 ? -2200 : e);
+        e = e > 3000 ? 3000 : (e < -3000 ? -3000 : e);
         if (isnan(v)) {
             em_set_lane64(r->d, i, em_bits_f64(v) | UINT64_C(0x0008000000000000));
         } else if (v == 0) { /* a denormal, too, where those are flushed */
@@ -180,12 +176,16 @@ static void core_ldexp_f64(struct em_rows *r)
         } else if (isinf(v)) {
             em_set_lane64(r->d, i, em_bits_f64(v));
         } else {
-            em_set_lane64(r->d, i, em_bits_f64(scale_f64(v, e)));
+            em_set_lane64(r->d, i, em_bits_f64(scale_f64(em_bits_f64(v), e)));
         }
     }
 }
 
-EM_F16_ROW(ldexp_f16)
+EM_FLOAT_ROW(ldexp_f16,
+             .round = EM_FORMAT_F16,
+             .src = EM_FORMAT_F16,
+             .dst = EM_FORMAT_F16,
+             .integers = 2)
 EM_F32_ROW(ldexp_f32)
 EM_F64_ROW(ldexp_f64)
 

@@ -41,15 +41,15 @@ static unsigned host_csr(uint32_t mode, struct em_float_mode m)
 }
 
 /* Rows beyond the instruction's sources are not set. */
-static bool has_source(const struct em_rows *r, unsigned s)
+static bool is_float(const struct em_rows *r, struct em_float_mode m, unsigned s)
 {
-    return r->in->src[s].code != EM_NONE && r->s[s][0];
+    return r->in->src[s].code != EM_NONE && r->s[s][0] && !(m.integers >> s & 1);
 }
 
-static void flush_sources(struct em_rows *r, struct flushed *f)
+static void flush_sources(struct em_rows *r, struct em_float_mode m, struct flushed *f)
 {
     for (unsigned s = 0; s < 3; s++) {
-        if (!has_source(r, s)) {
+        if (!is_float(r, m, s)) {
             continue;
         }
         for (unsigned i = 0; i < EM_LANES; i += 8) {
@@ -77,19 +77,19 @@ static void clamp_overflow(struct em_rows *r, uint32_t was[EM_LANES])
     }
 }
 
-/* Of the sources whose format is `format`, before the results overwrite them. */
+/* The sources' infinities, before the results overwrite them. */
 static void find_infinities(const struct em_rows *r,
-                            uint8_t format,
+                            struct em_float_mode m,
                             uint32_t was[EM_LANES])
 {
     for (unsigned i = 0; i < EM_LANES; i += 8) {
         __m256i any = _mm256_setzero_si256();
         for (unsigned s = 0; s < 3; s++) {
-            if (!has_source(r, s)) {
+            if (!is_float(r, m, s)) {
                 continue;
             }
             __m256i v = em_get8(r->s[s][0], i);
-            if (format == EM_FORMAT_F32) {
+            if (m.src == EM_FORMAT_F32) {
                 v = _mm256_and_si256(v, _mm256_set1_epi32(0x7fffffff));
                 v = _mm256_cmpeq_epi32(v, _mm256_set1_epi32(0x7f800000));
             } else {
@@ -108,12 +108,12 @@ void em_float_slow(struct em_rows *r, em_rows_fn core, struct em_float_mode m)
     struct em_rows run = *r;
     bool clamp = is_f16(m.dst) && (r->mode & EM_MODE_FP16_OVFL) && !m.true_infinity;
     if (clamp && m.src != EM_FORMAT_NONE) {
-        find_infinities(r, m.src, was);
+        find_infinities(r, m, was);
     } else {
         memset(was, 0, sizeof(was));
     }
     if (is_f16(m.src) && !(r->mode >> 6 & 1)) {
-        flush_sources(&run, &sources);
+        flush_sources(&run, m, &sources);
     }
     unsigned csr = _mm_getcsr();
     _mm_setcsr(host_csr(r->mode, m));

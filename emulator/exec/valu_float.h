@@ -31,6 +31,7 @@ struct em_float_mode {
     uint8_t round; /* format whose field rounds; NONE: to nearest even */
     uint8_t src, dst;
     bool true_infinity; /* infinities are no overflow, whatever the sources are */
+    uint8_t integers;   /* bit i: source i is an integer */
 };
 
 /* MODE's bits that matter to `m`, and their values where the hot path serves. */
@@ -78,18 +79,14 @@ EM_INLINE void em_float_row(struct em_rows *r,
         const struct em_float_mode m = { __VA_ARGS__ }; \
         em_float_row(r, core_##name, m);                \
     }
-#define EM_F32_ROW(name)                                             \
-    EM_FLOAT_ROW(name, .round = EM_FORMAT_F32, .src = EM_FORMAT_F32, \
-                 .dst = EM_FORMAT_F32)
-#define EM_F64_ROW(name)                                             \
-    EM_FLOAT_ROW(name, .round = EM_FORMAT_F64, .src = EM_FORMAT_F64, \
-                 .dst = EM_FORMAT_F64)
-#define EM_F16_ROW(name)                                             \
-    EM_FLOAT_ROW(name, .round = EM_FORMAT_F16, .src = EM_FORMAT_F16, \
-                 .dst = EM_FORMAT_F16)
-#define EM_PF16_ROW(name)                                              \
-    EM_FLOAT_ROW(name, .round = EM_FORMAT_PF16, .src = EM_FORMAT_PF16, \
-                 .dst = EM_FORMAT_PF16)
+/* Rounding, sources and results of these formats (EM_FORMAT_...). */
+#define EM_FORMATS_ROW(name, rounding, source, result)                           \
+    EM_FLOAT_ROW(name, .round = EM_FORMAT_##rounding, .src = EM_FORMAT_##source, \
+                 .dst = EM_FORMAT_##result)
+#define EM_F32_ROW(name)  EM_FORMATS_ROW(name, F32, F32, F32)
+#define EM_F64_ROW(name)  EM_FORMATS_ROW(name, F64, F64, F64)
+#define EM_F16_ROW(name)  EM_FORMATS_ROW(name, F16, F16, F16)
+#define EM_PF16_ROW(name) EM_FORMATS_ROW(name, PF16, PF16, PF16)
 
 /* Denormals of eight f32, or of every 16 bits: zeros of their sign. */
 EM_INLINE __m256i em_flush_f32(__m256i v)

@@ -426,13 +426,16 @@ static void core_cos_f16(struct em_rows *r)
 }
 
 /* The reciprocals' infinities are taken for those of zeros, which are no overflow. */
-EM_FLOAT_ROW(exp_f16, EM_FORMAT_NONE, EM_FORMAT_F16, EM_FORMAT_F16, false)
-EM_FLOAT_ROW(log_f16, EM_FORMAT_NONE, EM_FORMAT_F16, EM_FORMAT_F16, true)
-EM_FLOAT_ROW(rcp_f16, EM_FORMAT_NONE, EM_FORMAT_F16, EM_FORMAT_F16, true)
-EM_FLOAT_ROW(rsq_f16, EM_FORMAT_NONE, EM_FORMAT_F16, EM_FORMAT_F16, true)
-EM_FLOAT_ROW(sqrt_f16, EM_FORMAT_NONE, EM_FORMAT_F16, EM_FORMAT_F16, true)
-EM_FLOAT_ROW(sin_f16, EM_FORMAT_NONE, EM_FORMAT_F16, EM_FORMAT_F16, true)
-EM_FLOAT_ROW(cos_f16, EM_FORMAT_NONE, EM_FORMAT_F16, EM_FORMAT_F16, true)
+EM_FORMATS_ROW(exp_f16, NONE, F16, F16)
+EM_FLOAT_ROW(log_f16, .src = EM_FORMAT_F16, .dst = EM_FORMAT_F16, .true_infinity = true)
+EM_FLOAT_ROW(rcp_f16, .src = EM_FORMAT_F16, .dst = EM_FORMAT_F16, .true_infinity = true)
+EM_FLOAT_ROW(rsq_f16, .src = EM_FORMAT_F16, .dst = EM_FORMAT_F16, .true_infinity = true)
+EM_FLOAT_ROW(sqrt_f16,
+             .src = EM_FORMAT_F16,
+             .dst = EM_FORMAT_F16,
+             .true_infinity = true)
+EM_FLOAT_ROW(sin_f16, .src = EM_FORMAT_F16, .dst = EM_FORMAT_F16, .true_infinity = true)
+EM_FLOAT_ROW(cos_f16, .src = EM_FORMAT_F16, .dst = EM_FORMAT_F16, .true_infinity = true)
 
 /* --- f64 --- */
 
@@ -474,9 +477,9 @@ static void core_rsq_f64(struct em_rows *r)
     }
 }
 
-EM_FLOAT_ROW(rcp_f64, EM_FORMAT_NONE, EM_FORMAT_F64, EM_FORMAT_F64, false)
-EM_FLOAT_ROW(sqrt_f64, EM_FORMAT_NONE, EM_FORMAT_F64, EM_FORMAT_F64, false)
-EM_FLOAT_ROW(rsq_f64, EM_FORMAT_NONE, EM_FORMAT_F64, EM_FORMAT_F64, false)
+EM_FORMATS_ROW(rcp_f64, NONE, F64, F64)
+EM_FORMATS_ROW(sqrt_f64, NONE, F64, F64)
+EM_FORMATS_ROW(rsq_f64, NONE, F64, F64)
 
 /* clang-format off */
 const struct em_valu_row em_valu_special[] = {
