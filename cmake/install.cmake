@@ -23,7 +23,9 @@ add_custom_target(wavefarm_manual ALL DEPENDS ${WF_PRINTED})
 
 install(TARGETS wavefarm wavefarm-judge wavefarm-subject
   RUNTIME DESTINATION bin COMPONENT node)
-install(TARGETS wavefarm_host wavefarm_cuda LIBRARY DESTINATION lib COMPONENT node)
+install(TARGETS wavefarm_host wavefarm_cuda wavefarm_emulator
+  LIBRARY DESTINATION lib COMPONENT node)
+install(DIRECTORY ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/hip DESTINATION lib COMPONENT node)
 install(TARGETS wavefarm-coordinator RUNTIME DESTINATION bin COMPONENT coordinator)
 install(TARGETS wf-packgen RUNTIME DESTINATION bin COMPONENT tools)
 get_property(packs GLOBAL PROPERTY WF_PACKS)

@@ -198,7 +198,7 @@ struct hip_properties_r0600 {
     int integrated;
     int canMapHostMemory;
     int computeMode;
-    int textures[33]; /* limits of textures and surfaces, all 0 */
+    int textures[40]; /* limits of textures and surfaces, all 0 */
     size_t surfaceAlignment;
     int concurrentKernels;
     int ECCEnabled;

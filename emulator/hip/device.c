@@ -101,12 +101,14 @@ hipError_t hipDeviceGetAttribute(int *value, int attribute, int device)
         return em_hip_fail(hipErrorInvalidValue);
     }
     switch (attribute) {
-#define ATTRIBUTE(number, what) \
-    case number:                \
-        *value = (what);        \
+#define ATTRIBUTE(number, name, what) \
+    case number:                      \
+        *value = (what);              \
         break;
+#define ATTRIBUTE_LATER ATTRIBUTE
 #include "emulator/hip/attribute.def"
 #undef ATTRIBUTE
+#undef ATTRIBUTE_LATER
     default:
         *value = 0;
     }

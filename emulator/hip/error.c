@@ -6,8 +6,10 @@ static const struct {
     const char *name, *text;
 } errors[] = {
 #define HIP_ERROR(name, number, text) { number, #name, text },
+#define HIP_ERROR_LATER               HIP_ERROR
 #include "emulator/hip/error.def"
 #undef HIP_ERROR
+#undef HIP_ERROR_LATER
 };
 
 #define ERROR_COUNT (sizeof(errors) / sizeof(errors[0]))

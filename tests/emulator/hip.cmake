@@ -59,3 +59,9 @@ if(NOT WF_SANITIZE)
     endforeach()
   endif()
 endif()
+
+find_path(WF_HIP_HEADERS hip/hip_runtime_api.h)
+if(WF_HIP_HEADERS)
+  wf_unit_test(NAME test_emulator_hip_layout SOURCES test_hip_layout.c hip_theirs.c
+               LIBS wf_core)
+endif()
