@@ -29,3 +29,5 @@ if(TARGET test_emulator_mutant)
   target_compile_definitions(test_emulator_mutant PRIVATE GEMM_NT="${gemm_nt}"
     GEMM_NN="${gemm_nn}" GEMM_SPLIT="${gemm_split}" DECODE="${decode}")
 endif()
+
+wf_unit_test(NAME test_emulator_race SOURCES test_race.c LIBS wf_emulator)
