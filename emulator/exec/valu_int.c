@@ -75,7 +75,7 @@ EM_UNARY(v_ffbl_b32, x ? (uint32_t)__builtin_ctz(x) : UINT32_MAX)
 
 static inline uint32_t first_not_sign(uint32_t x)
 {
-    uint32_t differ = x ^ (uint32_t)(S(x) >> 31);
+    uint32_t differ = S(x) < 0 ? ~x : x;
     return differ ? (uint32_t)__builtin_clz(differ) : UINT32_MAX;
 }
 EM_UNARY(v_ffbh_i32, first_not_sign(x))
