@@ -31,3 +31,9 @@ if(TARGET test_emulator_mutant)
 endif()
 
 wf_unit_test(NAME test_emulator_race SOURCES test_race.c LIBS wf_emulator)
+wf_unit_test(NAME test_emulator_count SOURCES test_count.c program.c LIBS wf_emulator)
+if(TARGET test_emulator_count)
+  add_dependencies(test_emulator_count gfx942-fault-kernels)
+  target_compile_definitions(test_emulator_count PRIVATE
+    FAULT_KERNELS="${fault_kernels}")
+endif()
