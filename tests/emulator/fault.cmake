@@ -37,3 +37,4 @@ if(TARGET test_emulator_count)
   target_compile_definitions(test_emulator_count PRIVATE
     FAULT_KERNELS="${fault_kernels}")
 endif()
+wf_unit_test(NAME test_emulator_shadow SOURCES test_shadow.c LIBS wf_emulator)
