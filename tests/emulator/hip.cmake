@@ -52,6 +52,9 @@ if(NOT WF_SANITIZE)
   wf_hip_test(matrix_exact matrix WAVEFARM_EMULATOR_MFMA=exact)
   wf_hip_test(basic_unchecked basic WAVEFARM_EMULATOR_CHECKS=off
               WAVEFARM_EMULATOR_COUNTERS=off WAVEFARM_EMULATOR_THREADS=1)
+  wf_script_test(NAME hip_report LABELS emulator
+    COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/hip_report.sh ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}
+            ${CMAKE_CURRENT_BINARY_DIR}/programs)
   if(WF_CLANGXX_22)
     foreach(name basic matrix control)
       wf_hip_program(${name}-22 ${name} ${WF_CLANGXX_22} -D__AMDGCN_WAVEFRONT_SIZE=64)
@@ -65,3 +68,7 @@ if(WF_HIP_HEADERS)
   wf_unit_test(NAME test_emulator_hip_layout SOURCES test_hip_layout.c hip_theirs.c
                LIBS wf_core)
 endif()
+
+wf_script_test(NAME emulator_amd_path LABELS emulator TIMEOUT 180
+  COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/amd_path.sh $<TARGET_FILE_DIR:wavefarm>
+          $<TARGET_FILE_DIR:wavefarm_emulator> ${CMAKE_BINARY_DIR}/packs/wavefarm-gfx942)
