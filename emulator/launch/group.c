@@ -301,6 +301,12 @@ static void look_for_race(struct em_resident *r)
     g->fault = first;
 }
 
+/* Some workgroup did: who waits for what it would have done waits in vain. */
+static bool faulted(const struct em_plan *plan)
+{
+    return atomic_load_explicit(&plan->stop, memory_order_relaxed) != UINT64_MAX;
+}
+
 enum em_group_result em_resident_run(struct em_resident *r)
 {
     bool brief = r->parked_before || r->plan->launch->cooperative;
@@ -320,8 +326,9 @@ enum em_group_result em_resident_run(struct em_resident *r)
             return EM_GROUP_UNWANTED;
         }
         if (pauses >= STINT_PAUSES || em_resident_instructions(r) - start >= stint) {
+            bool in_vain = r->parked_before && faulted(r->plan);
             r->parked_before = true;
-            return EM_GROUP_PARKED;
+            return in_vain ? EM_GROUP_UNWANTED : EM_GROUP_PARKED;
         }
     }
 }

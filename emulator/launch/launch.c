@@ -20,8 +20,7 @@ enum {
 
 /* Instructions of a workgroup without a budget of its own: a loop that does not end is
  * found within a minute, and no real kernel comes near it. */
-#define DEFAULT_BUDGET (UINT64_C(1) << 29)
-#define LEAST_BUDGET   (UINT64_C(1) << 25) /* of a wave */
+#define DEFAULT_BUDGET (UINT64_C(1) << 28)
 
 static unsigned processors(void)
 {
@@ -145,8 +144,7 @@ static uint64_t wave_budget(const struct em_launch *l, unsigned waves)
     if (l->options.budget > 0) {
         return l->options.budget;
     }
-    uint64_t share = DEFAULT_BUDGET / waves;
-    return share > LEAST_BUDGET ? share : LEAST_BUDGET;
+    return DEFAULT_BUDGET / waves;
 }
 
 static void fill_plan(struct em_plan *plan, const struct em_launch *l)

@@ -1,3 +1,10 @@
 # Scalar instructions, decoded code, launches.
 wf_unit_test(NAME test_emulator_scalar
              SOURCES test_scalar.c scalar_reference.c valu_case.c LIBS wf_emulator)
+
+wf_gfx942_object(co launch-programs launch_programs.s)
+wf_unit_test(NAME test_emulator_launch SOURCES test_launch.c program.c LIBS wf_emulator)
+if(TARGET test_emulator_launch)
+  add_dependencies(test_emulator_launch gfx942-launch-programs)
+  target_compile_definitions(test_emulator_launch PRIVATE WF_TEST_LAUNCH_CO="${co}")
+endif()
