@@ -240,24 +240,40 @@ static __m256i get(const uint32_t *row, unsigned first)
     return _mm256_load_si256((const __m256i *)(const void *)(row + first));
 }
 
+/* Eight lanes from `first` on: q[j] holds the 16 bytes of lane j and of lane j + 4.
+ * What is behind `rows` is row 0 again. */
+static inline void eight_lanes(const uint32_t *row,
+                               unsigned first,
+                               unsigned rows,
+                               __m256i q[4])
+{
+    __m256i r0 = get(row, first);
+    __m256i r1 = get(row + LANES, first);
+    __m256i r2 = get(row + (rows > 2 ? 2 * LANES : 0), first);
+    __m256i r3 = get(row + (rows > 3 ? 3 * LANES : 0), first);
+    __m256i a = _mm256_unpacklo_epi32(r0, r1); /* lanes 0 1 | 4 5, dwords 0 1 */
+    __m256i b = _mm256_unpackhi_epi32(r0, r1); /* lanes 2 3 | 6 7 */
+    __m256i c = _mm256_unpacklo_epi32(r2, r3);
+    __m256i d = _mm256_unpackhi_epi32(r2, r3);
+    q[0] = _mm256_unpacklo_epi64(a, c);
+    q[1] = _mm256_unpackhi_epi64(a, c);
+    q[2] = _mm256_unpacklo_epi64(b, d);
+    q[3] = _mm256_unpackhi_epi64(b, d);
+}
+
+static inline void store_16(uint8_t *at, __m128i value)
+{
+    _mm_storeu_si128((__m128i *)(void *)at, value);
+}
+
 void em_move_to_lanes(const uint32_t *row, unsigned rows, uint8_t ret[LANES][16])
 {
     for (unsigned i = 0; i < LANES; i += 8) {
-        __m256i r0 = get(row, i);
-        __m256i r1 = get(row + LANES, i);
-        __m256i r2 = get(row + (rows > 2 ? 2 * LANES : 0), i);
-        __m256i r3 = get(row + (rows > 3 ? 3 * LANES : 0), i);
-        __m256i a = _mm256_unpacklo_epi32(r0, r1); /* lanes 0 1 | 4 5, dwords 0 1 */
-        __m256i b = _mm256_unpackhi_epi32(r0, r1); /* lanes 2 3 | 6 7 */
-        __m256i c = _mm256_unpacklo_epi32(r2, r3);
-        __m256i d = _mm256_unpackhi_epi32(r2, r3);
-        __m256i q[4] = { _mm256_unpacklo_epi64(a, c), _mm256_unpackhi_epi64(a, c),
-                         _mm256_unpacklo_epi64(b, d), _mm256_unpackhi_epi64(b, d) };
+        __m256i q[4];
+        eight_lanes(row, i, rows, q);
         for (unsigned j = 0; j < 4; j++) {
-            __m128i *low = (__m128i *)(void *)ret[i + j];
-            __m128i *high = (__m128i *)(void *)ret[i + j + 4];
-            _mm_storeu_si128(low, _mm256_castsi256_si128(q[j]));
-            _mm_storeu_si128(high, _mm256_extracti128_si256(q[j], 1));
+            store_16(ret[i + j], _mm256_castsi256_si128(q[j]));
+            store_16(ret[i + j + 4], _mm256_extracti128_si256(q[j], 1));
         }
     }
 }
@@ -273,9 +289,44 @@ static inline void store_wide(const struct em_move *m, unsigned rows, size_t byt
     }
 }
 
+static void store_x2_run(const struct em_move *m)
+{
+    uint8_t *to = at(m, 0);
+    for (unsigned i = 0; i < LANES; i += 8, to += 64) {
+        __m256i low = _mm256_unpacklo_epi32(get(m->row, i), get(m->row + LANES, i));
+        __m256i high = _mm256_unpackhi_epi32(get(m->row, i), get(m->row + LANES, i));
+        store_16(to, _mm256_castsi256_si128(low));
+        store_16(to + 16, _mm256_castsi256_si128(high));
+        store_16(to + 32, _mm256_extracti128_si256(low, 1));
+        store_16(to + 48, _mm256_extracti128_si256(high, 1));
+    }
+}
+
+/* Two lanes, the lower one first: the higher one wins. */
+static inline void store_8_8(const struct em_move *m, unsigned lane, __m128i both)
+{
+    _mm_storel_pd((double *)(void *)at(m, lane), _mm_castsi128_pd(both));
+    _mm_storeh_pd((double *)(void *)at(m, lane + 1), _mm_castsi128_pd(both));
+}
+
 void em_store_x2(const struct em_move *m)
 {
-    store_wide(m, 2, 8);
+    if (m->contiguous) {
+        store_x2_run(m);
+        return;
+    }
+    if (m->lanes != UINT64_MAX) {
+        store_wide(m, 2, 8);
+        return;
+    }
+    for (unsigned i = 0; i < LANES; i += 8) {
+        __m256i low = _mm256_unpacklo_epi32(get(m->row, i), get(m->row + LANES, i));
+        __m256i high = _mm256_unpackhi_epi32(get(m->row, i), get(m->row + LANES, i));
+        store_8_8(m, i, _mm256_castsi256_si128(low));
+        store_8_8(m, i + 2, _mm256_castsi256_si128(high));
+        store_8_8(m, i + 4, _mm256_extracti128_si256(low, 1));
+        store_8_8(m, i + 6, _mm256_extracti128_si256(high, 1));
+    }
 }
 
 void em_store_x3(const struct em_move *m)
@@ -289,5 +340,18 @@ void em_store_x4(const struct em_move *m)
         em_move_to_lanes(m->row, 4, (uint8_t(*)[16])at(m, 0));
         return;
     }
-    store_wide(m, 4, 16);
+    if (m->lanes != UINT64_MAX) {
+        store_wide(m, 4, 16);
+        return;
+    }
+    for (unsigned i = 0; i < LANES; i += 8) {
+        __m256i q[4];
+        eight_lanes(m->row, i, 4, q);
+        for (unsigned j = 0; j < 4; j++) {
+            store_16(at(m, i + j), _mm256_castsi256_si128(q[j]));
+        }
+        for (unsigned j = 0; j < 4; j++) {
+            store_16(at(m, i + j + 4), _mm256_extracti128_si256(q[j], 1));
+        }
+    }
 }

@@ -45,8 +45,9 @@ static void range(const struct em_target *t, uint64_t *ret_low, uint64_t *ret_hi
             high = t->address[i] > high ? t->address[i] : high;
         }
     } else {
-        for (uint64_t left = t->lanes; left; left &= left - 1) {
-            uint64_t address = t->address[__builtin_ctzll(left)];
+        uint64_t first = t->address[__builtin_ctzll(t->lanes)];
+        for (unsigned i = 0; i < EM_LANES; i++) {
+            uint64_t address = t->lanes >> i & 1 ? t->address[i] : first;
             low = address < low ? address : low;
             high = address > high ? address : high;
         }

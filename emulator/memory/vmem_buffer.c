@@ -87,19 +87,31 @@ static uint64_t locate(const struct parts *p,
     return at;
 }
 
-/* Raw, all lanes in range: what nearly every kernel does. False: it is not that. */
+static uint32_t highest(const uint32_t *offset, uint64_t lanes)
+{
+    uint32_t most = 0;
+    if (lanes == UINT64_MAX) {
+        for (unsigned i = 0; i < EM_LANES; i++) {
+            most = offset[i] > most ? offset[i] : most;
+        }
+        return most;
+    }
+    for (unsigned i = 0; i < EM_LANES; i++) {
+        uint32_t of_lane = lanes >> i & 1 ? offset[i] : 0;
+        most = of_lane > most ? of_lane : most;
+    }
+    return most;
+}
+
+/* Raw, all active lanes in range: what nearly every kernel does. False: it is not that.
+ */
 static bool all_raw(const struct parts *p, unsigned bytes, struct em_target *t)
 {
-    if (p->index || p->r.index_stride || p->r.add_tid || t->lanes != UINT64_MAX) {
+    if (p->index || p->r.index_stride || p->r.add_tid) {
         return false;
     }
     uint64_t same = (uint64_t)p->immediate + p->scalar;
-    uint32_t most = 0;
-    if (p->offset) {
-        for (unsigned i = 0; i < EM_LANES; i++) {
-            most = p->offset[i] > most ? p->offset[i] : most;
-        }
-    }
+    uint32_t most = p->offset ? highest(p->offset, t->lanes) : 0;
     if (same + most + bytes > p->r.records) {
         return false;
     }

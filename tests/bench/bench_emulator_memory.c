@@ -1,14 +1,26 @@
-/* Wave-instructions a second of the emulator's memory units, kind by kind, without
- * checks and counters. Best of five. */
-#include "core/clock.h"
+/* Wave-instructions a second of the emulator's memory units, kind by kind: alone, and
+ * with checks and counters (which are waited for every eighth time). Processor time,
+ * best of five. */
+#include "emulator/check/race.h"
+#include "emulator/check/shadow.h"
+#include "emulator/count/count.h"
 #include "tests/emulator/memory_fixture.h"
 
 #include <stdio.h>
+#include <string.h>
+#include <time.h>
 
 enum {
-    REPEATS = 100000,
+    REPEATS = 20000,
     ROUNDS = 5
 };
+
+static double now_ns(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
 
 static double measure(struct memory_fixture *f, const struct em_inst *in)
 {
@@ -16,22 +28,63 @@ static double measure(struct memory_fixture *f, const struct em_inst *in)
     em_bind(in, &op);
     double best = 0;
     for (unsigned round = 0; round < ROUNDS; round++) {
-        int64_t start = wf_monotonic_ns();
+        double start = now_ns();
         for (unsigned i = 0; i < REPEATS; i++) {
             if (op.run(f->w, &op) != EM_GO) {
+                printf("%s\n", f->group.fault.text);
                 return 0;
             }
+            if (f->w->shadow && i % 8 == 7) {
+                em_shadow_wait(f->w, 0, 0);
+            }
         }
-        double rate = REPEATS * 1e3 / (double)(wf_monotonic_ns() - start);
+        double rate = REPEATS * 1e3 / (now_ns() - start);
         best = rate > best ? rate : best;
     }
     return best;
 }
 
-static void report(struct memory_fixture *f, const char *what, const struct em_inst *in)
+struct checks {
+    struct em_shadow *shadow;
+    struct em_lds_shadow *lds;
+    struct em_global_shadow *global;
+    struct em_counts counts;
+};
+
+static int make_checks(struct checks *c)
 {
-    double rate = measure(f, in);
-    printf("%-44s %8.1f M/s %8.1f ns\n", what, rate, 1e3 / rate);
+    struct wf_error err;
+    c->shadow = em_shadow_create();
+    c->lds = em_lds_shadow_create(EM_MAX_LDS_BYTES);
+    c->global = em_global_shadow_create();
+    if (!c->shadow || !c->lds || !c->global ||
+        em_counts_init(&c->counts, 16, &err) != 0) {
+        return 1;
+    }
+    memset(c->shadow->v, 0xff, sizeof(c->shadow->v));
+    memset(c->shadow->s, 0xff, sizeof(c->shadow->s));
+    return 0;
+}
+
+static void switch_checks(struct memory_fixture *f, struct checks *c, bool on)
+{
+    f->w->shadow = on ? c->shadow : NULL;
+    f->w->counts = on ? &c->counts : NULL;
+    f->group.lds_shadow = on ? c->lds : NULL;
+    f->group.global_shadow = on ? c->global : NULL;
+}
+
+static void report(struct memory_fixture *f,
+                   struct checks *c,
+                   const char *what,
+                   const struct em_inst *in)
+{
+    switch_checks(f, c, false);
+    double alone = measure(f, in);
+    switch_checks(f, c, true);
+    double checked = measure(f, in);
+    printf("%-46s %6.1f M/s %6.1f ns; checked %6.1f M/s %6.1f ns\n", what, alone,
+           1e3 / alone, checked, 1e3 / checked);
 }
 
 /* Addresses in v[0:1], `step` bytes apart in a mixed order. */
@@ -101,7 +154,11 @@ int main(void)
         { EM_ds_add_u32, EM_DS, "ds_add_u32", 1, true },
     };
     struct memory_fixture f;
+    struct checks checks;
     fixture_init(&f, 65536);
+    if (make_checks(&checks) != 0) {
+        return 1;
+    }
     uint64_t base = fixture_alloc(&f, 1 << 20);
     f.w->s[4] = (uint32_t)base;
     f.w->s[5] = (uint32_t)(base >> 32);
@@ -119,14 +176,18 @@ int main(void)
         em_set_s64(f.w, EM_EXEC, UINT64_MAX);
         set_run(&f, from, bytes);
         (void)snprintf(text, sizeof(text), "%s, in a row", k->name);
-        report(&f, text, &in);
+        report(&f, &checks, text, &in);
         set_scattered(&f, from, 272);
         (void)snprintf(text, sizeof(text), "%s, scattered", k->name);
-        report(&f, text, &in);
+        report(&f, &checks, text, &in);
         em_set_s64(f.w, EM_EXEC, UINT64_C(0x7fffffffffff7ffe));
         (void)snprintf(text, sizeof(text), "%s, scattered, 61 lanes", k->name);
-        report(&f, text, &in);
+        report(&f, &checks, text, &in);
     }
+    em_shadow_destroy(checks.shadow);
+    em_lds_shadow_destroy(checks.lds);
+    em_global_shadow_destroy(checks.global);
+    em_counts_fini(&checks.counts);
     fixture_fini(&f);
     return 0;
 }
