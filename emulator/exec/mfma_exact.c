@@ -32,7 +32,10 @@ enum {
 
 /* An operand, split; row s of the stage is lane s * 64 on. */
 struct split {
-    _Alignas(64) float significand[EM_MFMA_SLOTS][EM_LANES];
+    _Alignas(64) union {
+        float significand[EM_MFMA_SLOTS][EM_LANES];
+        int16_t packed[EM_MFMA_SLOTS][EM_LANES]; /* B of pack_exponents */
+    };
     _Alignas(64) int32_t exponent[EM_MFMA_SLOTS][EM_LANES];
     _Alignas(64) int32_t top[EM_LANES]; /* largest exponent of the lane; NOT_FINITE */
     int highest, lowest;                /* of all, zeros apart */
@@ -42,6 +45,7 @@ struct split {
 struct source {
     const float *a, *b;
     const int32_t *exponent_a, *exponent_b;
+    const int16_t *packed_b;
 };
 
 /* What a kernel is made for. */
@@ -121,36 +125,59 @@ static void split_exponents(const struct em_mfma_stage *stage,
     ret->lowest = -largest(low);
 }
 
-/* The step-th products of a group, cut and added up. */
+/* For sixteen columns at a time: B's exponents in 16 bits, A's twice in 32. */
+static void pack_exponents(unsigned slots_a,
+                           unsigned slots_b,
+                           struct split *a,
+                           struct split *b)
+{
+    for (unsigned s = 0; s < slots_a; s++) {
+        for (unsigned l = 0; l < EM_LANES; l++) {
+            uint32_t e = (uint32_t)a->exponent[s][l];
+            a->exponent[s][l] = (int32_t)(e << 16 | (e & 0xffff));
+        }
+    }
+    for (unsigned s = 0; s < slots_b; s++) {
+        for (unsigned l = 0; l < EM_LANES; l++) {
+            b->packed[s][l] = (int16_t)b->exponent[s][l];
+        }
+    }
+}
+
+/* 2^(24 - top): what gives a product 24 bits behind the point of `top`. Where that is
+ * out of range, all products of the group are 0. */
+INLINE __m256 group_scale(__m256i top)
+{
+    __m256i field = _mm256_sub_epi32(_mm256_set1_epi32(127 + 24), top);
+    return _mm256_castsi256_ps(
+        _mm256_slli_epi32(_mm256_min_epi32(field, _mm256_set1_epi32(254)), 23));
+}
+
+/* The products of a group, cut and added up. */
 INLINE __m256i add_up(const struct source *from,
                       const uint16_t *at_a,
                       const uint16_t *at_b,
-                      unsigned step,
                       struct kind kind,
                       __m256i *ret_exponent)
 {
     __m256i e[8];
     __m256i top = _mm256_set1_epi32(-1000);
-    unsigned count = kind.group / step;
-    for (unsigned p = 0; p < count; p++) {
-        const int32_t *x = from->exponent_a + at_a[p * step];
+    for (unsigned p = 0; p < kind.group; p++) {
+        const int32_t *x = from->exponent_a + at_a[p];
         __m256i a = kind.spread ? _mm256_permutevar8x32_epi32(load_i(x), kind.lane)
                                 : _mm256_set1_epi32(*x);
-        e[p] = _mm256_add_epi32(a, load_i(from->exponent_b + at_b[p * step]));
+        e[p] = _mm256_add_epi32(a, load_i(from->exponent_b + at_b[p]));
         top = _mm256_max_epi32(top, e[p]);
     }
     *ret_exponent = top;
-    /* As the exponent field of a float: 24 bits behind the point of the largest. All
-     * products of a group whose scale is beyond the range are 0. */
     __m256i scale = _mm256_sub_epi32(_mm256_set1_epi32(127 + 24), top);
-    __m256 all = _mm256_castsi256_ps(
-        _mm256_slli_epi32(_mm256_min_epi32(scale, _mm256_set1_epi32(254)), 23));
+    __m256 all = group_scale(top);
     __m256i sum = _mm256_setzero_si256();
-    for (unsigned p = 0; p < count; p++) {
-        const float *x = from->a + at_a[p * step];
+    for (unsigned p = 0; p < kind.group; p++) {
+        const float *x = from->a + at_a[p];
         __m256 a = kind.spread ? _mm256_permutevar8x32_ps(_mm256_loadu_ps(x), kind.lane)
                                : _mm256_broadcast_ss(x);
-        __m256 product = _mm256_mul_ps(a, _mm256_loadu_ps(from->b + at_b[p * step]));
+        __m256 product = _mm256_mul_ps(a, _mm256_loadu_ps(from->b + at_b[p]));
         if (!kind.direct) {
             __m256i own = _mm256_add_epi32(e[p], scale);
             own = _mm256_max_epi32(own, _mm256_setzero_si256());
@@ -159,6 +186,37 @@ INLINE __m256i add_up(const struct source *from,
         sum = _mm256_add_epi32(sum, _mm256_cvttps_epi32(_mm256_mul_ps(product, all)));
     }
     return sum;
+}
+
+/* The same for sixteen columns, and where no product needs a scale of its own. */
+INLINE void add_up_wide(const struct source *from,
+                        const uint16_t *at_a,
+                        const uint16_t *at_b,
+                        unsigned step,
+                        unsigned count,
+                        __m256i ret[2],
+                        __m256i ret_exponent[2])
+{
+    __m256i top = _mm256_set1_epi16(-1000);
+    for (unsigned p = 0; p < count; p += step) {
+        __m256i a = _mm256_set1_epi32(from->exponent_a[at_a[p]]);
+        __m256i e = _mm256_add_epi16(a, load_i(from->packed_b + at_b[p]));
+        top = _mm256_max_epi16(top, e);
+    }
+    ret_exponent[0] = _mm256_cvtepi16_epi32(_mm256_castsi256_si128(top));
+    ret_exponent[1] = _mm256_cvtepi16_epi32(_mm256_extracti128_si256(top, 1));
+    __m256 low = group_scale(ret_exponent[0]);
+    __m256 high = group_scale(ret_exponent[1]);
+    ret[0] = ret[1] = _mm256_setzero_si256();
+    for (unsigned p = 0; p < count; p += step) {
+        __m256 a = _mm256_broadcast_ss(from->a + at_a[p]);
+        __m256 x = _mm256_mul_ps(a, _mm256_loadu_ps(from->b + at_b[p]));
+        __m256 y = _mm256_mul_ps(a, _mm256_loadu_ps(from->b + at_b[p] + 8));
+        x = _mm256_mul_ps(x, low);
+        y = _mm256_mul_ps(y, high);
+        ret[0] = _mm256_add_epi32(ret[0], _mm256_cvttps_epi32(x));
+        ret[1] = _mm256_add_epi32(ret[1], _mm256_cvttps_epi32(y));
+    }
 }
 
 /* 2^x as doubles; -1023 < x < 1024. */
@@ -212,6 +270,22 @@ INLINE __m256 add_c(__m256i sum, __m256i exponent, __m256 c, bool halves)
                             _mm256_castsi256_ps(infinite));
 }
 
+INLINE __m256 one_nan(__m256 c)
+{
+    __m256 nan = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fc00000));
+    return _mm256_blendv_ps(c, nan, _mm256_cmp_ps(c, c, _CMP_UNORD_Q));
+}
+
+/* Even and odd products' sums, cut at the larger exponent, which *e becomes. */
+INLINE __m256i join(__m256i even, __m256i odd, __m256i odd_e, __m256i *e)
+{
+    __m256i top = _mm256_max_epi32(*e, odd_e);
+    even = _mm256_srav_epi32(even, _mm256_sub_epi32(top, *e));
+    odd = _mm256_srav_epi32(odd, _mm256_sub_epi32(top, odd_e));
+    *e = top;
+    return _mm256_add_epi32(even, odd);
+}
+
 INLINE __m256 add_groups(const struct source *from,
                          const uint16_t *at_a,
                          const uint16_t *at_b,
@@ -219,23 +293,38 @@ INLINE __m256 add_groups(const struct source *from,
                          struct kind kind,
                          __m256 c)
 {
-    __m256 is_nan = _mm256_cmp_ps(c, c, _CMP_UNORD_Q);
-    c = _mm256_blendv_ps(c, _mm256_castsi256_ps(_mm256_set1_epi32(0x7fc00000)), is_nan);
+    c = one_nan(c);
     for (unsigned p = 0; p < products; p += kind.group) {
         __m256i e;
-        __m256i sum = add_up(from, at_a + p, at_b + p, kind.halves ? 2 : 1, kind, &e);
-        if (kind.halves) {
-            __m256i odd_e;
-            __m256i odd = add_up(from, at_a + p + 1, at_b + p + 1, 2, kind, &odd_e);
-            __m256i top = _mm256_max_epi32(e, odd_e);
-            sum =
-                _mm256_add_epi32(_mm256_srav_epi32(sum, _mm256_sub_epi32(top, e)),
-                                 _mm256_srav_epi32(odd, _mm256_sub_epi32(top, odd_e)));
-            e = top;
-        }
-        c = add_c(sum, e, c, kind.halves);
+        __m256i sum = add_up(from, at_a + p, at_b + p, kind, &e);
+        c = add_c(sum, e, c, false);
     }
     return c;
+}
+
+INLINE void add_groups_wide(const struct source *from,
+                            const uint16_t *at_a,
+                            const uint16_t *at_b,
+                            unsigned products,
+                            struct kind kind,
+                            __m256 c[2])
+{
+    c[0] = one_nan(c[0]);
+    c[1] = one_nan(c[1]);
+    for (unsigned p = 0; p < products; p += kind.group) {
+        __m256i e[2];
+        __m256i sum[2];
+        add_up_wide(from, at_a + p, at_b + p, kind.halves ? 2 : 1, kind.group, sum, e);
+        if (kind.halves) {
+            __m256i odd[2];
+            __m256i odd_e[2];
+            add_up_wide(from, at_a + p + 1, at_b + p + 1, 2, kind.group, odd, odd_e);
+            sum[0] = join(sum[0], odd[0], odd_e[0], &e[0]);
+            sum[1] = join(sum[1], odd[1], odd_e[1], &e[1]);
+        }
+        c[0] = add_c(sum[0], e[0], c[0], kind.halves);
+        c[1] = add_c(sum[1], e[1], c[1], kind.halves);
+    }
 }
 
 static struct source source_at(const struct em_mfma_job *job,
@@ -245,14 +334,14 @@ static struct source source_at(const struct em_mfma_job *job,
 {
     struct source ret = { direct ? job->a.f[0] : a->significand[0],
                           direct ? job->b.f[0] : b->significand[0], a->exponent[0],
-                          b->exponent[0] };
+                          b->exponent[0], b->packed[0] };
     return ret;
 }
 
 static struct source moved(const struct source *from, unsigned lane_a, unsigned lane_b)
 {
     struct source ret = { from->a + lane_a, from->b + lane_b, from->exponent_a + lane_a,
-                          from->exponent_b + lane_b };
+                          from->exponent_b + lane_b, from->packed_b + lane_b };
     return ret;
 }
 
@@ -264,6 +353,26 @@ INLINE __m256 load_acc(const uint32_t *from)
 INLINE void store_acc(uint32_t *to, __m256 value)
 {
     _mm256_storeu_ps((float *)(void *)to, value);
+}
+
+INLINE void sixteen_columns(const struct em_mfma_job *job,
+                            const struct source *from,
+                            const uint16_t *at_a,
+                            const uint16_t *at_b,
+                            size_t at,
+                            struct kind kind)
+{
+    __m256 c[2] = { load_acc(job->c + at), load_acc(job->c + at + 8) };
+    unsigned products = em_mfma_k_a(job->shape);
+    if (kind.direct) {
+        add_groups_wide(from, at_a, at_b, products, kind, c);
+    } else {
+        struct source right = moved(from, 0, 8);
+        c[0] = add_groups(from, at_a, at_b, products, kind, c[0]);
+        c[1] = add_groups(&right, at_a, at_b, products, kind, c[1]);
+    }
+    store_acc(job->d + at, c[0]);
+    store_acc(job->d + at + 8, c[1]);
 }
 
 INLINE void rows_of_block(const struct em_mfma_job *job,
@@ -282,11 +391,9 @@ INLINE void rows_of_block(const struct em_mfma_job *job,
                 em_mfma_sparse_offsets(job, i, at_b);
             }
             size_t at = em_mfma_d_offset(s, b, i);
-            for (unsigned j = 0; j < s->mn; j += 8) {
+            for (unsigned j = 0; j < s->mn; j += 16) {
                 struct source from = moved(all, b * s->mn + i, b * s->mn + j);
-                __m256 c = load_acc(job->c + at + j);
-                c = add_groups(&from, at_a, sparse ? at_b : at_a, products, kind, c);
-                store_acc(job->d + at + j, c);
+                sixteen_columns(job, &from, at_a, sparse ? at_b : at_a, at + j, kind);
             }
         }
     }
@@ -396,6 +503,9 @@ void em_mfma_exact(const struct em_mfma_job *job)
     if (!direct) {
         split_significands(&job->a, &a);
         split_significands(&job->b, &b);
+    }
+    if (direct && job->shape->mn != 4) {
+        pack_exponents(job->a.slots, job->b.slots, &a, &b);
     }
     struct source from = source_at(job, &a, &b, direct);
     bool special = a.highest + b.highest >= OVERFLOW;
