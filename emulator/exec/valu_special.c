@@ -90,7 +90,9 @@ static const double cos_terms[9] = {
 /* sin(2 pi (x + quarters / 4)) for |x| <= 2^20; -0 for -0. */
 EM_INLINE __m256d sin_4(__m256d x, int quarters)
 {
-    const int nearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+    enum {
+        nearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC
+    };
     __m256d turn = _mm256_sub_pd(x, _mm256_round_pd(x, nearest));
     __m256d quarter = _mm256_round_pd(_mm256_mul_pd(turn, _mm256_set1_pd(4)), nearest);
     __m256d t = _mm256_fnmadd_pd(quarter, _mm256_set1_pd(0.25), turn); /* exact */
