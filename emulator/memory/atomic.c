@@ -171,3 +171,15 @@ ATOMIC(max_f64, 64, max_f64(old, x))
 ATOMIC(cmp_f64, 64, as_f64(old) == as_f64(y) ? x : old)
 ATOMIC(pk_add_f16, 32, pk_add_f16(old, x))
 ATOMIC(pk_add_bf16, 32, pk_add_bf16(old, x))
+
+bool em_atomic_compares(em_atomic_fn fn)
+{
+    return fn == em_atomic_cmpswap_32 || fn == em_atomic_cmpswap_64 ||
+           fn == em_atomic_cmp_f32 || fn == em_atomic_cmp_f64;
+}
+
+bool em_atomic_has_other(em_atomic_fn fn)
+{
+    return em_atomic_compares(fn) || fn == em_atomic_mskor_32 ||
+           fn == em_atomic_mskor_64 || fn == em_atomic_wrap_32;
+}

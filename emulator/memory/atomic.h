@@ -53,4 +53,9 @@ void em_atomic_cmp_f64(const struct em_atomic *a);
 void em_atomic_pk_add_f16(const struct em_atomic *a);
 void em_atomic_pk_add_bf16(const struct em_atomic *a);
 
+/* Whether the rule reads `other`. */
+bool em_atomic_has_other(em_atomic_fn fn);
+/* Whether that is what memory is compared with. */
+bool em_atomic_compares(em_atomic_fn fn);
+
 #endif

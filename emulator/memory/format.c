@@ -138,3 +138,22 @@ void em_format_store(uint8_t format,
         memcpy(at + i * (bits / 8), &raw, bits / 8);
     }
 }
+
+uint32_t em_format_to_d16(uint8_t format, uint32_t value)
+{
+    enum number number = (enum number)(format >> 4 & 7);
+    if (number == UINT || number == SINT) {
+        return value & 0xffff;
+    }
+    return _cvtss_sh(float_of(value), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+uint32_t em_format_from_d16(uint8_t format, uint32_t half)
+{
+    enum number number = (enum number)(format >> 4 & 7);
+    if (number == UINT) {
+        return half & 0xffff;
+    }
+    return number == SINT ? (uint32_t)extend(half & 0xffff, 16)
+                          : bits_of(_cvtsh_ss((unsigned short)half));
+}

@@ -18,5 +18,9 @@ void em_format_store(uint8_t format,
                      const uint32_t value[4],
                      unsigned count,
                      uint8_t *at);
+/* A component as the 16 bits of d16 operations, and back: f16, or an integer (narrowed
+ * by dropping bits). */
+uint32_t em_format_to_d16(uint8_t format, uint32_t value);
+uint32_t em_format_from_d16(uint8_t format, uint32_t half);
 
 #endif

@@ -192,7 +192,8 @@ static bool operands_fit(const struct em_inst *in, const struct em_memory_rule *
     bool two = offset_step(in->op) != 0;
     unsigned dwords = rule->dwords;
     bool exchange = two && rule->what == EM_MEM_ATOMIC;
-    bool third = two ? rule->what != EM_MEM_LOAD : in->src[2].code != EM_NONE;
+    bool third = two ? rule->what != EM_MEM_LOAD
+                     : rule->what == EM_MEM_ATOMIC && em_atomic_has_other(rule->atomic);
     if (third && !em_vector_of(in->src[2], dwords)) {
         return false;
     }

@@ -142,16 +142,24 @@
     X(ds, write2_b64, STORE, 8, 2, 0, em_store_x2)                \
     X(ds, write2st64_b64, STORE, 8, 2, 0, em_store_x2)
 
-/* X(prefix, name, what, dwords): formats decide how many bytes. */
-#define FORMATS(X, p)                       \
-    X(p, load_format_x, LOAD_FORMAT, 1)     \
-    X(p, load_format_xy, LOAD_FORMAT, 2)    \
-    X(p, load_format_xyz, LOAD_FORMAT, 3)   \
-    X(p, load_format_xyzw, LOAD_FORMAT, 4)  \
-    X(p, store_format_x, STORE_FORMAT, 1)   \
-    X(p, store_format_xy, STORE_FORMAT, 2)  \
-    X(p, store_format_xyz, STORE_FORMAT, 3) \
-    X(p, store_format_xyzw, STORE_FORMAT, 4)
+/* X(prefix, name, what, components, d16): formats decide how many bytes. */
+#define FORMATS(X, p)                                 \
+    X(p, load_format_x, LOAD_FORMAT, 1, false)        \
+    X(p, load_format_xy, LOAD_FORMAT, 2, false)       \
+    X(p, load_format_xyz, LOAD_FORMAT, 3, false)      \
+    X(p, load_format_xyzw, LOAD_FORMAT, 4, false)     \
+    X(p, store_format_x, STORE_FORMAT, 1, false)      \
+    X(p, store_format_xy, STORE_FORMAT, 2, false)     \
+    X(p, store_format_xyz, STORE_FORMAT, 3, false)    \
+    X(p, store_format_xyzw, STORE_FORMAT, 4, false)   \
+    X(p, load_format_d16_x, LOAD_FORMAT, 1, true)     \
+    X(p, load_format_d16_xy, LOAD_FORMAT, 2, true)    \
+    X(p, load_format_d16_xyz, LOAD_FORMAT, 3, true)   \
+    X(p, load_format_d16_xyzw, LOAD_FORMAT, 4, true)  \
+    X(p, store_format_d16_x, STORE_FORMAT, 1, true)   \
+    X(p, store_format_d16_xy, STORE_FORMAT, 2, true)  \
+    X(p, store_format_d16_xyz, STORE_FORMAT, 3, true) \
+    X(p, store_format_d16_xyzw, STORE_FORMAT, 4, true)
 
 #define MOVE(p, name, w, n, d, s, fn)                                               \
     [EM_##p##_##name] = {                                                           \
@@ -169,7 +177,11 @@
     [EM_##name_rtn] = {                                                    \
         .what = EM_MEM_ATOMIC, .bytes = (n), .dwords = (d), .atomic = (fn) \
     },
-#define FORMAT(p, name, w, d) [EM_##p##_##name] = { .what = EM_MEM_##w, .dwords = (d) },
+#define FORMAT(p, name, w, n, half)                               \
+    [EM_##p##_##name] = { .what = EM_MEM_##w,                     \
+                          .dwords = (half) ? ((n) + 1) / 2 : (n), \
+                          .components = (n),                      \
+                          .d16 = (half) },
 
 static const struct em_memory_rule rules[EM_OPCODES] = {
     /* clang-format off */
@@ -186,6 +198,16 @@ static const struct em_memory_rule rules[EM_OPCODES] = {
     ATOMIC(global, atomic_pk_add_bf16, 4, 1, em_atomic_pk_add_bf16)
     FORMATS(FORMAT, buffer)
     FORMATS(FORMAT, tbuffer)
+    [EM_buffer_load_format_d16_hi_x] = { .what = EM_MEM_LOAD_FORMAT,
+                                         .dwords = 1,
+                                         .shift = 16,
+                                         .components = 1,
+                                         .d16 = true },
+    [EM_buffer_store_format_d16_hi_x] = { .what = EM_MEM_STORE_FORMAT,
+                                          .dwords = 1,
+                                          .shift = 16,
+                                          .components = 1,
+                                          .d16 = true },
     DS_MOVES(MOVE)
     DS_ATOMICS(DS_ATOMIC)
     ATOMIC(ds, wrxchg_rtn_b32, 4, 1, em_atomic_swap_32)

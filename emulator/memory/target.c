@@ -281,15 +281,11 @@ static void run_atomic(struct em_wave *w,
         .shared = t->where == EM_IN_GLOBAL,
         .flush = ds && (w->mode & EM_MODE_DENORM_F32) != EM_MODE_DENORM_F32,
     };
-    if (ds && op->in.src[2].code != EM_NONE) {
-        a.other = em_row(w, op->in.src[2].code);
-    } else if (op->in.src[1].dwords > rule->dwords) {
-        a.other = first + (size_t)rule->dwords * EM_LANES;
+    if (em_atomic_has_other(rule->atomic)) {
+        a.other = ds ? em_row(w, op->in.src[2].code)
+                     : first + (size_t)rule->dwords * EM_LANES;
     }
-    /* DS has a comparison's operands the other way round. */
-    if (ds &&
-        (rule->atomic == em_atomic_cmpswap_32 || rule->atomic == em_atomic_cmp_f32 ||
-         rule->atomic == em_atomic_cmpswap_64 || rule->atomic == em_atomic_cmp_f64)) {
+    if (ds && em_atomic_compares(rule->atomic)) { /* the other way round there */
         a.data = a.other;
         a.other = first;
     }

@@ -27,10 +27,12 @@ enum em_memory_what {
 };
 
 struct em_memory_rule {
-    uint8_t what;   /* enum em_memory_what */
-    uint8_t bytes;  /* of a lane */
-    uint8_t dwords; /* registers of a lane's data; atomics: of a value */
-    uint8_t shift;  /* stores of a register's high half: 16 */
+    uint8_t what;       /* enum em_memory_what */
+    uint8_t bytes;      /* of a lane */
+    uint8_t dwords;     /* registers of a lane's data; atomics: of a value */
+    uint8_t shift;      /* stores of a register's high half: 16 */
+    uint8_t components; /* formats: as many of x to w */
+    bool d16;           /* formats: 16 bits a component, two to a register */
     em_move_fn move;
     em_atomic_fn atomic;
 };

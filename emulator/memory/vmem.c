@@ -262,21 +262,39 @@ static enum em_flow run_fence(struct em_wave *w, const struct em_op *op)
     return EM_GO;
 }
 
+static bool is_scalar(struct em_operand o, unsigned dwords)
+{
+    return o.code + dwords <= EM_SCALARS;
+}
+
+static bool address_fits(const struct em_inst *in)
+{
+    bool has_base = in->src[2].code != EM_NONE;
+    bool has_vector = in->src[0].code != EM_NONE;
+    switch (in->encoding) {
+    case EM_FLAT:
+        return !has_base && em_vector_of(in->src[0], 2);
+    case EM_GLOBAL:
+        return has_base ? em_vector_of(in->src[0], 1) && is_scalar(in->src[2], 2)
+                        : em_vector_of(in->src[0], 2);
+    case EM_SCRATCH:
+        return (!has_vector || em_vector_of(in->src[0], 1)) &&
+               (!has_base || is_scalar(in->src[2], 1));
+    default:
+        break;
+    }
+    unsigned vectors = (unsigned)in->offen + in->idxen;
+    return (vectors == 0 || em_vector_of(in->src[0], vectors)) &&
+           is_scalar(in->src[2], 4) && !em_is_vector(in->src[3].code);
+}
+
 static bool operands_fit(const struct em_op *op, const struct em_memory_rule *rule)
 {
     const struct em_inst *in = &op->in;
-    bool buffer = in->encoding == EM_MUBUF || in->encoding == EM_MTBUF;
-    if (buffer && rule->what != EM_MEM_FENCE &&
-        (in->src[2].code + 4 > EM_SCALARS ||
-         ((in->idxen || in->offen) &&
-          !em_vector_of(in->src[0], in->idxen && in->offen ? 2 : 1)))) {
-        return false;
+    if (rule->what == EM_MEM_FENCE) {
+        return true;
     }
-    bool flat = in->encoding == EM_FLAT || in->encoding == EM_GLOBAL;
-    if (flat && !em_vector_of(in->src[0], in->src[2].code == EM_NONE ? 2 : 1)) {
-        return false;
-    }
-    if (in->src[0].code != EM_NONE && !em_is_vector(in->src[0].code)) {
+    if (!address_fits(in)) {
         return false;
     }
     switch (rule->what) {
@@ -288,7 +306,9 @@ static bool operands_fit(const struct em_op *op, const struct em_memory_rule *ru
         if (in->dst.code != EM_NONE && !em_vector_of(in->dst, rule->dwords)) {
             return false;
         }
-        return em_vector_of(in->src[1], rule->dwords);
+        return em_vector_of(in->src[1], em_atomic_has_other(rule->atomic)
+                                            ? 2U * rule->dwords
+                                            : rule->dwords);
     case EM_MEM_STORE:
     case EM_MEM_STORE_FORMAT:
         return em_vector_of(in->src[1], rule->dwords);

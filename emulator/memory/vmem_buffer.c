@@ -235,32 +235,59 @@ static enum em_flow run_whole(struct em_wave *w,
     return flow;
 }
 
-/* Formatted elements, lane by lane. */
+/* A lane's components from its registers. */
+static void take_components(const struct em_memory_rule *rule,
+                            uint8_t format,
+                            const uint32_t *reg,
+                            uint32_t ret[4])
+{
+    for (unsigned j = 0; j < rule->components; j++) {
+        ret[j] = rule->d16
+                     ? em_format_from_d16(format, reg[(size_t)(j / 2) * EM_LANES] >>
+                                                      (16 * (j % 2) + rule->shift))
+                     : reg[(size_t)j * EM_LANES];
+    }
+}
+
+/* A lane's components into its registers; d16: the other half of a register stays. */
+static void put_components(const struct em_memory_rule *rule,
+                           uint8_t format,
+                           const uint32_t value[4],
+                           uint32_t *reg)
+{
+    for (unsigned j = 0; j < rule->components; j++) {
+        if (rule->d16) {
+            unsigned shift = 16 * (j % 2) + rule->shift;
+            uint32_t *to = &reg[(size_t)(j / 2) * EM_LANES];
+            *to = (*to & ~(UINT32_C(0xffff) << shift)) |
+                  em_format_to_d16(format, value[j]) << shift;
+        } else {
+            reg[(size_t)j * EM_LANES] = value[j];
+        }
+    }
+}
+
+/* Formatted elements, lane by lane; lanes out of range read zeros. */
 static void convert_lanes(const struct em_target *t,
                           const struct em_memory_rule *rule,
-                          uint8_t format,
-                          uint16_t select,
+                          const struct resource *r,
+                          uint64_t lanes,
                           uint32_t *row)
 {
     bool loads = rule->what == EM_MEM_LOAD_FORMAT;
-    for (uint64_t left = t->lanes; left; left &= left - 1) {
+    for (uint64_t left = loads ? lanes : t->lanes; left; left &= left - 1) {
         unsigned lane = (unsigned)__builtin_ctzll(left);
         uint8_t *at = (uint8_t *)(uintptr_t)t->address[lane];
         uint32_t value[4] = { 0 };
-        if (loads) {
-            em_format_load(format, select, at, value);
-        }
-        for (unsigned j = 0; j < rule->dwords; j++) {
-            uint32_t *reg = &row[j * EM_LANES + lane];
-            if (loads) {
-                *reg = value[j];
-            } else {
-                value[j] = *reg;
-            }
-        }
         if (!loads) {
-            em_format_store(format, value, rule->dwords, at);
+            take_components(rule, r->format, row + lane, value);
+            em_format_store(r->format, value, rule->components, at);
+            continue;
         }
+        if (t->lanes >> lane & 1) {
+            em_format_load(r->format, r->component, at, value);
+        }
+        put_components(rule, r->format, value, row + lane);
     }
 }
 
@@ -269,14 +296,15 @@ static enum em_flow run_format(struct em_wave *w,
                                const struct parts *p)
 {
     const struct em_memory_rule *rule = em_rule_of(op);
-    uint8_t format = op->in.encoding == EM_MTBUF ? op->in.format : p->r.format;
+    struct resource r = p->r;
+    r.format = op->in.encoding == EM_MTBUF ? op->in.format : r.format;
     bool loads = rule->what == EM_MEM_LOAD_FORMAT;
-    struct em_memory_rule moved = { .what = rule->what, .dwords = rule->dwords };
-    moved.bytes = (uint8_t)em_format_bytes(format);
-    if (moved.bytes == 0 || p->r.index_stride) {
+    struct em_memory_rule moved = *rule;
+    moved.bytes = (uint8_t)em_format_bytes(r.format);
+    if (moved.bytes == 0 || r.index_stride) {
         return em_fault(w, op, EM_FAULT_NOT_IMPLEMENTED, -1, NULL,
-                        "data format %u, number format %u%s", format & 15, format >> 4,
-                        p->r.index_stride ? ", swizzled" : "");
+                        "data format %u, number format %u%s", r.format & 15,
+                        r.format >> 4, r.index_stride ? ", swizzled" : "");
     }
     struct em_target t;
     t.lanes = em_exec(w);
@@ -290,16 +318,10 @@ static enum em_flow run_format(struct em_wave *w,
         }
     }
     struct em_operand data = loads ? em_loaded(op) : op->in.src[1];
-    convert_lanes(&t, rule, format, p->r.component, em_row(w, data.code));
-    if (loads) {
-        if (w->shadow) {
-            data.dwords = rule->dwords;
-            em_shadow_set(w->shadow, data, t.lanes, UINT64_MAX);
-        }
-        for (unsigned j = 0; j < rule->dwords; j++) {
-            load_zeros(w, data, em_load_x1, 1, em_exec(w) & ~t.lanes);
-            data.code++;
-        }
+    convert_lanes(&t, rule, &r, em_exec(w), em_row(w, data.code));
+    if (loads && w->shadow) {
+        data.dwords = rule->dwords;
+        em_shadow_set(w->shadow, data, em_exec(w), UINT64_MAX);
     }
     return EM_GO;
 }

@@ -619,6 +619,60 @@ Test(vmem, formats_store_and_load_back)
     }
 }
 
+Test(vmem, d16_formats_pack_halves)
+{
+    static const uint8_t bytes[4] = { 255, 0, 51, 128 };
+    f.w->v[8 * EM_LANES] = f.w->v[9 * EM_LANES] = 0xaaaaaaaa;
+    load_format(EM_tbuffer_load_format_d16_xyz, 2, 10 | 2 << 4, bytes, 4);
+    cr_assert_eq(f.w->v[8 * EM_LANES], 0x5bf8);     /* 255.0, 0.0 */
+    cr_assert_eq(f.w->v[9 * EM_LANES], 0xaaaa5260); /* 51.0; the rest stays */
+    load_format(EM_tbuffer_load_format_d16_xyzw, 2, 10 | 5 << 4, bytes, 4);
+    cr_assert_eq(f.w->v[8 * EM_LANES], 0x0000ffff);
+    cr_assert_eq(f.w->v[9 * EM_LANES], 0xff800033);
+    memset(memory(), 0, 8);
+    struct em_inst in = fixture_inst(EM_tbuffer_store_format_d16_xyzw, EM_MTBUF);
+    in.src[1] = v(8, 2);
+    in.src[2] = s(20, 4);
+    in.src[3] = (struct em_operand){ .code = EM_INT_0, .dwords = 1 };
+    in.format = 10 | 5 << 4;
+    cr_assert_eq(fixture_run(&f, &in), EM_GO);
+    static const uint8_t stored[4] = { 255, 0, 51, 128 };
+    cr_assert_arr_eq(memory(), stored, 4);
+}
+
+Test(vmem, d16_hi_formats_use_the_high_half)
+{
+    static const uint16_t half = 0x3c01;
+    memcpy(memory(), &half, 2);
+    em_set_s64(f.w, EM_EXEC, 3);
+    struct em_inst in = fixture_inst(EM_buffer_load_format_d16_hi_x, EM_MUBUF);
+    in.dst = v(8, 1);
+    in.src[0] = v(0, 1);
+    in.offen = true;
+    in.src[2] = s(20, 4);
+    in.src[3] = (struct em_operand){ .code = EM_INT_0, .dwords = 1 };
+    f.w->v[0] = 0;
+    f.w->v[1] = REGION - 1; /* out of range */
+    f.w->s[20] = (uint32_t)base;
+    f.w->s[21] = (uint32_t)(base >> 32);
+    f.w->s[22] = REGION;
+    f.w->s[23] = 4 | 7 << 12 | 2 << 15;
+    f.w->v[8 * EM_LANES] = f.w->v[8 * EM_LANES + 1] = 0x12345678;
+    cr_assert_eq(fixture_run(&f, &in), EM_GO, "%s", f.group.fault.text);
+    cr_assert_eq(f.w->v[8 * EM_LANES], 0x3c015678);
+    cr_assert_eq(f.w->v[8 * EM_LANES + 1], 0x00005678);
+    in = fixture_inst(EM_buffer_store_format_d16_hi_x, EM_MUBUF);
+    in.src[1] = v(8, 1);
+    in.src[2] = s(20, 4);
+    in.src[3] = (struct em_operand){ .code = EM_INT_0, .dwords = 1 };
+    in.offset = 4;
+    em_set_s64(f.w, EM_EXEC, 1);
+    cr_assert_eq(fixture_run(&f, &in), EM_GO);
+    uint16_t stored;
+    memcpy(&stored, memory() + 4, 2);
+    cr_assert_eq(stored, half);
+}
+
 Test(vmem, an_unknown_format_is_a_fault)
 {
     struct em_inst in = fixture_inst(EM_tbuffer_load_format_x, EM_MTBUF);
