@@ -20,8 +20,9 @@ static void core_f32_u32(struct em_rows *r)
         __m256 high = _mm256_cvtepi32_ps(_mm256_srli_epi32(v, 16));
         __m256 low = _mm256_cvtepi32_ps(_mm256_and_si256(v, _mm256_set1_epi32(0xffff)));
         high = _mm256_mul_ps(high, _mm256_set1_ps(0x1p16F));
-        /* 0 + 0 is +0, towards minus infinity too. */
-        em_put_f32(r->d[0], i, _mm256_add_ps(high, low));
+        /* Downwards, 0 may come as -0: the compiler makes differences of the sum. */
+        __m256 sum = _mm256_add_ps(high, low);
+        em_put_f32(r->d[0], i, _mm256_andnot_ps(_mm256_set1_ps(-0.0F), sum));
     }
 }
 
