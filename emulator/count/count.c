@@ -169,7 +169,7 @@ static unsigned by_dwords(const struct em_access *access, uint64_t lanes)
  * dwords, which are aligned; `shift` is their log2 of bytes. */
 static bool is_free(const struct em_access *access, uint64_t lanes, unsigned shift)
 {
-    uint32_t unit_of[BANKS];
+    uint32_t unit_of[BANKS] = { 0 };
     uint32_t used = 0;
     uint32_t places = UINT32_C(128) >> shift;
     for (; lanes; lanes &= lanes - 1) {

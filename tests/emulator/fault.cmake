@@ -38,3 +38,15 @@ if(TARGET test_emulator_count)
     FAULT_KERNELS="${fault_kernels}")
 endif()
 wf_unit_test(NAME test_emulator_shadow SOURCES test_shadow.c LIBS wf_emulator)
+
+# Reports against docs/schemas/emulator-report.schema.json; skipped (77) without
+# python3-jsonschema.
+if(TARGET test_emulator_fault)
+  add_executable(fault_reports fault_reports.c program.c)
+  wf_warnings(fault_reports)
+  target_link_libraries(fault_reports PRIVATE wf_emulator)
+  target_compile_definitions(fault_reports PRIVATE FAULT_KERNELS="${fault_kernels}")
+  add_dependencies(fault_reports gfx942-fault-kernels)
+  wf_script_test(NAME test_emulator_report_schema
+    COMMAND python3 ${CMAKE_CURRENT_SOURCE_DIR}/fault_schema.py $<TARGET_FILE:fault_reports>)
+endif()
