@@ -1,7 +1,8 @@
 /* Writes the sweep that isa_sweep.py compares with LLVM's disassembler: instructions of
  * every encoding and opcode number with chosen and random fields, one a line: the words
  * in hexadecimal, and how em_decode and em_print see them.
- *   isa_sweep ROUNDS [SEED]   ROUNDS variants of each opcode number */
+ *   isa_sweep ROUNDS [SEED]   ROUNDS variants of each opcode number
+ *   isa_sweep                 the words on stdin, "W0 W1" a line */
 #include "core/parse.h"
 #include "emulator/isa/isa.h"
 
@@ -10,7 +11,7 @@
 
 struct field {
     uint8_t low, width; /* of the 64 bits */
-    char kind;          /* d: destination; s: 9-bit source; S: 8-bit source; b: bits */
+    char kind;          /* what draw_field makes of it */
 };
 
 struct layout {
@@ -46,9 +47,9 @@ static const struct layout layouts[] = {
     { 0x000000fa, 25, 6, { { 17, 8, 'b' }, { 9, 8, 'b' }, { 32, 8, 'b' }, { 40, 9, 'c' },
       { 49, 3, 'b' }, { 52, 2, 'b' }, { 54, 2, 'b' }, { 56, 8, 'b' } } },
     { 0xd0000000, 16, 10, { { 0, 8, 'b' }, { 8, 3, 'b' }, { 11, 4, 'b' }, { 15, 1, 'b' },
-      { 32, 9, 's' }, { 41, 9, 's' }, { 50, 9, 's' }, { 59, 2, 'b' }, { 61, 3, 'b' } } },
+      { 32, 9, 't' }, { 41, 9, 't' }, { 50, 9, 't' }, { 59, 2, 'b' }, { 61, 3, 'b' } } },
     { 0xd3800000, 16, 7, { { 0, 8, 'b' }, { 8, 3, 'b' }, { 11, 4, 'b' }, { 15, 1, 'b' },
-      { 32, 9, 's' }, { 41, 9, 's' }, { 50, 9, 's' }, { 59, 2, 'b' }, { 61, 3, 'b' } } },
+      { 32, 9, 't' }, { 41, 9, 't' }, { 50, 9, 't' }, { 59, 2, 'b' }, { 61, 3, 'b' } } },
     { 0xd8000000, 17, 8, { { 0, 8, 'b' }, { 8, 8, 'b' }, { 16, 1, 'b' }, { 25, 1, 'b' },
       { 32, 8, 'b' }, { 40, 8, 'b' }, { 48, 8, 'b' }, { 56, 8, 'b' } } },
     { 0xdc000000, 18, 7, { { 0, 13, 'b' }, { 13, 1, 'b' }, { 16, 2, 'b' }, { 25, 1, 'b' },
@@ -59,10 +60,10 @@ static const struct layout layouts[] = {
       { 32, 8, 'b' }, { 40, 8, 'b' }, { 48, 7, 'o' }, { 55, 1, 'b' }, { 56, 8, 'b' } } },
     { 0xe0000000, 18, 7, { { 0, 12, 'b' }, { 12, 1, 'b' }, { 13, 1, 'b' }, { 14, 2, 'b' },
       { 16, 1, 'b' }, { 17, 1, 'b' }, { 32, 8, 'b' }, { 40, 8, 'b' }, { 48, 5, 'b' },
-      { 53, 2, 'b' }, { 55, 1, 'b' }, { 56, 8, 'S' } } },
+      { 53, 2, 'b' }, { 55, 1, 'b' }, { 56, 8, 'T' } } },
     { 0xe8000000, 15, 4, { { 0, 12, 'b' }, { 12, 1, 'b' }, { 13, 1, 'b' }, { 14, 1, 'b' },
       { 19, 4, 'b' }, { 23, 3, 'b' }, { 32, 8, 'b' }, { 40, 8, 'b' }, { 48, 5, 'b' },
-      { 53, 2, 'b' }, { 55, 1, 'b' }, { 56, 8, 'S' } } },
+      { 53, 2, 'b' }, { 55, 1, 'b' }, { 56, 8, 'T' } } },
 };
 /* clang-format on */
 
@@ -90,15 +91,25 @@ static uint64_t draw_source(void)
     return draw(3) ? 256 + (draw(2) ? draw(128) * 2 : draw(256)) : draw_scalar();
 }
 
+/* LLVM 22 crashes on the literal that some encodings do not have. */
+static uint64_t no_literal(uint64_t code)
+{
+    return code == 255 ? 128 : code;
+}
+
 static uint64_t draw_field(struct field f)
 {
     switch (f.kind) {
-    case 'd':
+    case 'd': /* destination */
         return draw(4) ? draw(102) : draw(128);
-    case 'S':
+    case 'S': /* sources of 8 and 9 bits, and without literals */
         return draw_scalar();
     case 's':
         return draw_source();
+    case 'T':
+        return no_literal(draw_scalar());
+    case 't':
+        return no_literal(draw_source());
     case '7': /* SDWA select */
         return draw(7);
     case '3':
@@ -153,8 +164,37 @@ static uint32_t draw_literal(void)
     static const uint32_t marks[] = { 0,          1,          64,         65,
                                       0xfffffff0, 0xffffffef, 0x3f800000, 0xc0800000,
                                       0x3e22f983, 0x00003c00, 0x0000b800, 0xffffb800,
-                                      0x12345678, 0x3118,     0x7fffffff, 0xffff };
-    return draw(2) ? marks[draw(16)] : (uint32_t)draw(UINT64_C(1) << 32);
+                                      0x12345678, 0x3118,     0x7fffff00, 0xffff };
+    /* were it taken for an instruction, it would not ask for a literal of its own */
+    return draw(2) ? marks[draw(16)] : (uint32_t)draw(UINT64_C(1) << 32) & ~0x101U;
+}
+
+static void sweep(uint64_t rounds)
+{
+    for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
+        const struct layout *l = &layouts[i];
+        for (uint32_t op = 0; op < UINT32_C(1) << l->op_width; op++) {
+            for (unsigned round = 0; round < rounds; round++) {
+                uint64_t bits = fill(l, round);
+                if (l->base == 0xd0000000 && op < 256) {
+                    bits &= ~UINT64_C(0x80); /* LLVM 22 crashes: a constant's place */
+                }
+                emit(l->base | op << l->op_low | (uint32_t)bits,
+                     has_second_word(l) ? (uint32_t)(bits >> 32) : draw_literal());
+            }
+        }
+    }
+}
+
+/* Words of other programs: "W0 W1" a line, as llvm-objdump has them. */
+static void list(void)
+{
+    char line[64];
+    while (fgets(line, sizeof(line), stdin)) {
+        char *end = NULL;
+        const uint32_t low = (uint32_t)strtoul(line, &end, 16);
+        emit(low, (uint32_t)strtoul(end, NULL, 16));
+    }
 }
 
 int main(int argc, char **argv)
@@ -162,24 +202,18 @@ int main(int argc, char **argv)
     uint64_t rounds = 0;
     uint64_t seed = 1;
     struct wf_error err = { .text = "" };
-    if (argc < 2 || argc > 3 ||
+    if (argc == 1) {
+        list();
+        return 0;
+    }
+    if (argc > 3 ||
         wf_parse_u64(argv[1], "ROUNDS", 1, 100000, &rounds, &err) != WF_OK ||
         (argc == 3 &&
          wf_parse_u64(argv[2], "SEED", 1, UINT64_MAX, &seed, &err) != WF_OK)) {
-        (void)fprintf(stderr, "usage: isa_sweep ROUNDS [SEED]\n");
+        (void)fprintf(stderr, "isa_sweep: %s\n", err.text);
         return 2;
     }
     state = seed * 0x9e3779b97f4a7c15U;
-    for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
-        const struct layout *l = &layouts[i];
-        for (uint32_t op = 0; op < UINT32_C(1) << l->op_width; op++) {
-            for (unsigned round = 0; round < rounds; round++) {
-                const uint64_t bits = fill(l, round);
-                const uint32_t high = (uint32_t)(bits >> 32);
-                emit(l->base | op << l->op_low | (uint32_t)bits,
-                     has_second_word(l) ? high : draw_literal());
-            }
-        }
-    }
+    sweep(rounds);
     return 0;
 }
