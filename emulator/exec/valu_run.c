@@ -4,6 +4,7 @@
 #include "emulator/exec/valu_run.h"
 
 #include "emulator/check/fault.h"
+#include "emulator/check/shadow.h"
 
 #define EM_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
@@ -92,6 +93,23 @@ static inline uint64_t storing_lanes(const struct em_op *op, uint64_t exec)
     return op->in.bound_ctrl ? lanes : lanes & em_dpp_lanes(op->in.dpp_ctrl, exec);
 }
 
+/* em_valu_shadow's part that plain operations need, which are most. */
+static inline void shadow_plain(struct em_shadow *s,
+                                const struct em_op *op,
+                                uint64_t lanes)
+{
+    struct em_valu_plan plan = em_valu_plan_of(op);
+    uint64_t written = ~UINT64_C(0);
+    for (unsigned i = 0; i < plan.sources && !plan.same; i++) {
+        written &= em_shadow_get(s, op->in.src[i]);
+    }
+    uint64_t *dst = &s->v[op->in.dst.code - EM_VGPR0];
+    dst[0] = (dst[0] & ~lanes) | (written & lanes);
+    if (plan.wide & 8) {
+        dst[1] = (dst[1] & ~lanes) | (written & lanes);
+    }
+}
+
 /* Full EXEC: straight into the destination's rows. */
 static inline __attribute__((always_inline)) void run_and_keep(struct em_wave *w,
                                                                const struct em_op *op,
@@ -127,7 +145,9 @@ static inline __attribute__((always_inline)) enum em_flow run(struct em_wave *w,
     r.in = &op->in;
     r.wave = w;
     uint64_t lanes = kind == RUN_CHANGED ? storing_lanes(op, r.exec) : r.exec;
-    if (w->shadow) {
+    if (w->shadow && kind == RUN_PLAIN) {
+        shadow_plain(w->shadow, op, lanes);
+    } else if (w->shadow) {
         enum em_flow flow = em_valu_shadow(w, op, lanes);
         if (flow != EM_GO) {
             return flow;
@@ -345,6 +365,9 @@ bool em_bind_valu(struct em_op *op)
 {
     if (op->in.encoding < EM_VOP1 || op->in.encoding > EM_VOP3P ||
         (op->in.extra == EM_DPP && !em_dpp_known(op->in.dpp_ctrl))) {
+        return false;
+    }
+    if (op->in.src[0].code == EM_LDS_DIRECT) {
         return false;
     }
     if (em_bind_lane(op)) {

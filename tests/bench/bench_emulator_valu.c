@@ -100,6 +100,7 @@ int main(void)
     if (!w) {
         return 1;
     }
+    w->mode = 0xf0; /* denormals kept, as compilers ask for */
     printf("%-34s %8s %8s\n", "M wave instructions/s", "plain", "shadow");
     bench(w, "v_add_u32 v, v, v", EM_v_add_u32, 2, 0, EM_NONE);
     bench(w, "v_add_u32 v, s, v", EM_v_add_u32, 2, 0, EM_SGPR0);

@@ -333,6 +333,9 @@ Test(valu_store, operands_of_the_wrong_kind_are_refused)
     cr_assert_not(em_bind_valu(&bound));
     bound.in = inst(EM_v_readfirstlane_b32, EM_VOP1, 1);
     cr_assert_not(em_bind_valu(&bound));
+    bound.in = inst(EM_v_mov_b32, EM_VOP1, 0);
+    case_src(&bound.in, 0, EM_LDS_DIRECT); /* is not emulated */
+    cr_assert_not(em_bind_valu(&bound));
 }
 
 static void watch(void)
