@@ -12,17 +12,16 @@ static void core_f32_i32(struct em_rows *r)
     }
 }
 
-/* The halves are exact, so that their sum is the one rounding. */
+/* Exact in f64, and then rounded; downwards the sum of a 0 is -0. */
 static void core_f32_u32(struct em_rows *r)
 {
-    for (unsigned i = 0; i < EM_LANES; i += 8) {
-        __m256i v = em_get8(r->s[0][0], i);
-        __m256 high = _mm256_cvtepi32_ps(_mm256_srli_epi32(v, 16));
-        __m256 low = _mm256_cvtepi32_ps(_mm256_and_si256(v, _mm256_set1_epi32(0xffff)));
-        high = _mm256_mul_ps(high, _mm256_set1_ps(0x1p16F));
-        /* Downwards, 0 may come as -0: the compiler makes differences of the sum. */
-        __m256 sum = _mm256_add_ps(high, low);
-        em_put_f32(r->d[0], i, _mm256_andnot_ps(_mm256_set1_ps(-0.0F), sum));
+    for (unsigned i = 0; i < EM_LANES; i += 4) {
+        __m128i v = _mm_load_si128((const __m128i *)(const void *)(r->s[0][0] + i));
+        v = _mm_xor_si128(v, _mm_set1_epi32((int)0x80000000));
+        __m256d exact = _mm256_add_pd(_mm256_cvtepi32_pd(v), _mm256_set1_pd(0x1p31));
+        __m128i rounded = _mm_castps_si128(_mm256_cvtpd_ps(exact));
+        rounded = _mm_and_si128(rounded, _mm_set1_epi32(0x7fffffff));
+        _mm_store_si128((__m128i *)(void *)(r->d[0] + i), rounded);
     }
 }
 
