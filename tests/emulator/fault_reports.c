@@ -37,9 +37,8 @@ static bool report(struct program *p,
 
 int main(void)
 {
-    static const char *const kernels[] = {
-        "lds_ordered", "fill", "read_before", "lds_race", "grid_race", "lds_unwritten"
-    };
+    static const char *const kernels[] = { "lds_ordered", "read_before", "lds_race",
+                                           "grid_race", "lds_unwritten" };
     struct program p = program_open(FAULT_KERNELS);
     struct arguments arguments = { program_buffer(&p, 1024), program_buffer(&p, 1024),
                                    program_buffer(&p, 1024), 0 };
