@@ -5,7 +5,6 @@
 #define WF_EMULATOR_HIP_API_H
 
 #include "runner/hip_abi.h"
-#include "runner/hip_exports.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -264,6 +263,10 @@ struct hip_properties_r0600 {
     int asicRevision;
 };
 
+#define FN(required, result, name, args) \
+    __attribute__((visibility("default"))) result name args;
+#include "runner/hip_functions.def"
+#undef FN
 #define FN(result, name, args) __attribute__((visibility("default"))) result name args;
 #include "emulator/hip/functions.def"
 #undef FN

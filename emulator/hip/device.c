@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #define VERSION_HIP5                                                \
     50221153 /* what programs of that generation were built against \
@@ -143,23 +144,34 @@ hipError_t hipDeviceGetPCIBusId(char *id, int bytes, int device)
     return hipSuccess;
 }
 
+/* Compared as text with what each device says of itself, in any case, with or without
+ * the function's number. */
+static bool is_pci_id(int device, const char *id)
+{
+    char own[32];
+    (void)snprintf(own, sizeof(own), "%04x:%02x:00.0", EM_PCI_DOMAIN, 1 + device);
+    size_t short_bytes = strlen(own) - 2;
+    return strcasecmp(id, own) == 0 ||
+           (strlen(id) == short_bytes && strncasecmp(id, own, short_bytes) == 0);
+}
+
 hipError_t hipDeviceGetByPCIBusId(int *device, const char *id)
 {
     struct em_hip *hip;
-    unsigned domain = 0, bus = 0;
     hipError_t code = em_hip_ready(&hip);
     if (code != hipSuccess) {
         return code;
     }
-    if (device == NULL || id == NULL ||
-        sscanf(id, "%4x:%2x:", &domain, &bus) != 2) { /* NOLINT(cert-err34-c): hex */
+    if (device == NULL || id == NULL) {
         return em_hip_fail(hipErrorInvalidValue);
     }
-    if (domain != EM_PCI_DOMAIN || bus == 0 || bus > (unsigned)hip->devices) {
-        return em_hip_fail(hipErrorInvalidDevice);
+    for (int i = 0; i < hip->devices; i++) {
+        if (is_pci_id(i, id)) {
+            *device = i;
+            return hipSuccess;
+        }
     }
-    *device = (int)bus - 1;
-    return hipSuccess;
+    return em_hip_fail(hipErrorInvalidDevice);
 }
 
 static struct hip_uuid uuid_of(int device)

@@ -271,6 +271,7 @@ static hipError_t launch_function(hipFunction_t function,
     return em_hip_launch(hip, f, call);
 }
 
+/* The ABI has so many parameters. NOLINTNEXTLINE(readability-function-size) */
 hipError_t hipModuleLaunchKernel(hipFunction_t function,
                                  unsigned grid_x,
                                  unsigned grid_y,
@@ -292,6 +293,7 @@ hipError_t hipModuleLaunchKernel(hipFunction_t function,
     return launch_function(function, &call);
 }
 
+/* The ABI has so many parameters. NOLINTNEXTLINE(readability-function-size) */
 hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t function,
                                             unsigned grid_x,
                                             unsigned grid_y,
@@ -328,7 +330,8 @@ int wf_rt_launch_cooperative(hipFunction_t function,
     return launch_function(function, &call);
 }
 
-/* Sizes are in work-items here, and must be whole workgroups. */
+/* Sizes are in work-items here, and must be whole workgroups.
+ * NOLINTNEXTLINE(readability-function-size): as above */
 hipError_t hipExtModuleLaunchKernel(hipFunction_t function,
                                     uint32_t x,
                                     uint32_t y,

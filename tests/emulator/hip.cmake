@@ -57,7 +57,10 @@ if(NOT WF_SANITIZE)
             ${CMAKE_CURRENT_BINARY_DIR}/programs)
   if(WF_CLANGXX_22)
     foreach(name basic matrix control)
-      wf_hip_program(${name}-22 ${name} ${WF_CLANGXX_22} -D__AMDGCN_WAVEFRONT_SIZE=64)
+      # Later than Debian's headers and libraries: what it no longer links by itself.
+      wf_hip_program(${name}-22 ${name} ${WF_CLANGXX_22} -D__AMDGCN_WAVEFRONT_SIZE=64
+        -Xclang -mlink-builtin-bitcode -Xclang ${WF_DEVICE_LIBS}/hip.bc
+        -Wno-linker-warnings)
       wf_hip_test(${name}_22 ${name}-22)
     endforeach()
   endif()

@@ -2,7 +2,6 @@
 #include "check.h"
 
 #include <cmath>
-#include <hip/hip_fp16.h>
 
 typedef _Float16 half4 __attribute__((ext_vector_type(4)));
 typedef float float16 __attribute__((ext_vector_type(16)));
