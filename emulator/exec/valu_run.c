@@ -201,6 +201,25 @@ static enum em_flow run_changed(struct em_wave *w, const struct em_op *op)
     return run(w, op, RUN_CHANGED);
 }
 
+/* Operations that read their destination: s[2] of the row function. */
+static bool accumulates(unsigned op)
+{
+    switch (op) {
+    case EM_v_fmac_f64:
+    case EM_v_fmac_f32:
+    case EM_v_mac_f16:
+    case EM_v_pk_fmac_f16:
+    case EM_v_dot2c_f32_f16:
+    case EM_v_dot2c_i32_i16:
+    case EM_v_dot4c_i32_i8:
+    case EM_v_dot8c_i32_i4:
+    case EM_v_cvt_pkaccum_u8_f32:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* Moves a VGPR operand by M0[7:0]; false where it would leave the registers. */
 static bool move_operand(const struct em_wave *w, struct em_operand *o)
 {
@@ -221,8 +240,7 @@ enum em_flow em_valu_indexed(struct em_wave *w, const struct em_op *op)
     struct em_op moved = *op;
     bool inside = true;
     for (unsigned i = 0; i < 3; i++) {
-        bool is_dst = i == 2 && op->in.src[2].code == op->in.dst.code &&
-                      op->in.encoding == EM_VOP2;
+        bool is_dst = i == 2 && accumulates(op->in.op);
         if (w->gpr_idx & (is_dst ? 8U : 1U << i)) {
             inside &= move_operand(w, &moved.in.src[i]);
         }
@@ -256,25 +274,6 @@ static const struct em_valu_row *find_row(unsigned op)
         }
     }
     return NULL;
-}
-
-/* Operations that read their destination: s[2] of the row function. */
-static bool accumulates(unsigned op)
-{
-    switch (op) {
-    case EM_v_fmac_f64:
-    case EM_v_fmac_f32:
-    case EM_v_mac_f16:
-    case EM_v_pk_fmac_f16:
-    case EM_v_dot2c_f32_f16:
-    case EM_v_dot2c_i32_i16:
-    case EM_v_dot4c_i32_i8:
-    case EM_v_dot8c_i32_i4:
-    case EM_v_cvt_pkaccum_u8_f32:
-        return true;
-    default:
-        return false;
-    }
 }
 
 static enum em_mask_use mask_use(unsigned op)

@@ -133,8 +133,8 @@ static void packed_wide_source(const struct em_inst *in,
     }
 }
 
-/* v_fma_mix*: op_sel_hi says whether the operand is F32 or a half of the register; its
- * neg_hi is abs. */
+/* v_fma_mix*: op_sel_hi says whether the operand is F32 or a half of the register; the
+ * encoding's neg_hi is decoded as abs. */
 static void mix_source(const struct em_inst *in,
                        unsigned i,
                        struct em_rows *r,
@@ -152,7 +152,7 @@ static void mix_source(const struct em_inst *in,
         r->s[i][0] = temp;
     }
     bool neg = in->neg >> i & 1;
-    bool abs = in->neg_hi >> i & 1;
+    bool abs = in->abs >> i & 1;
     if (neg || abs) {
         change_sign(r->s[i][0], temp, abs ? 0x7fffffff : UINT32_MAX,
                     neg ? 0x80000000 : 0);

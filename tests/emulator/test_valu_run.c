@@ -422,7 +422,7 @@ Test(valu_run, mixed_operands_are_singles_or_halves)
         in.op_sel = n & 7;
         in.op_sel_hi = n >> 3 & 7;
         in.neg = n >> 6 & 7;
-        in.neg_hi = n >> 9 & 7;
+        in.abs = n >> 9 & 7;
         float value[3];
         for (unsigned i = 0; i < 3; i++) {
             bool is_half = in.op_sel_hi >> i & 1;
@@ -436,7 +436,7 @@ Test(valu_run, mixed_operands_are_singles_or_halves)
                 }
                 value[i] = high ? 4 : -2;
             }
-            value[i] = in.neg_hi >> i & 1 && value[i] < 0 ? -value[i] : value[i];
+            value[i] = in.abs >> i & 1 && value[i] < 0 ? -value[i] : value[i];
             value[i] = in.neg >> i & 1 ? -value[i] : value[i];
         }
         run_inst(&in);

@@ -313,6 +313,16 @@ Test(valu_store, set_gpr_idx_moves_registers_by_m0)
     wave->gpr_idx = 1;
     run_inst(&scalar);
     cr_assert_eq(get(0, 0), 102);
+    /* v_fmac reads the register that it writes. */
+    struct em_inst sum = inst(EM_v_fmac_f32, EM_VOP3, 2);
+    case_src(&sum, 2, vgpr(0));
+    set(1, 0x40000000);
+    set(2, 0x40400000);
+    set(3, 0x3f800000);
+    wave->gpr_idx = 8;
+    run_inst(&sum);
+    cr_assert_eq(get(3, 0), 0x40e00000); /* 2 * 3 + 1 */
+    wave->gpr_idx = 1;
     wave->vgprs = 8;
     wave->s[EM_M0] = 7;
     cr_assert_eq(flow_of(&in), EM_FAULTED);
