@@ -147,7 +147,7 @@ void em_put_literal(struct em_text *t, uint32_t value, enum em_type type)
         value &= 0xffff;
         integer = (int16_t)value;
     } else if (wide) {
-        integer = type == EM_F64 ? (int64_t)value << 32 : (int64_t)value;
+        integer = type == EM_F64 ? (int64_t)((uint64_t)value << 32) : (int64_t)value;
     }
     if (!wide || type == EM_F64) {
         name = float_name(value, half || type == EM_PF16 ? 1 : wide ? 2 : 0);
