@@ -216,17 +216,18 @@ static const uint32_t two_over_pi[38] = {
     0x1f8d5d08, 0x56033046, 0xfc7b0000,
 };
 
+EM_INLINE uint64_t word_of_two_over_pi(unsigned k)
+{
+    return k < 38 ? two_over_pi[k] : 0;
+}
+
 /* 53 bits from position `shift` on; zeros behind the last one. */
 static uint64_t bits_of_two_over_pi(unsigned shift)
 {
-    uint64_t bits = 0;
-    for (unsigned k = 0; k < 53; k++) {
-        unsigned at = shift + k;
-        unsigned word = at / 32;
-        uint64_t bit = word < 38 ? two_over_pi[word] >> (31 - at % 32) & 1 : 0;
-        bits = bits << 1 | bit;
-    }
-    return bits;
+    unsigned k = shift / 32, within = shift % 32;
+    uint64_t high = word_of_two_over_pi(k) << 32 | word_of_two_over_pi(k + 1);
+    uint64_t low = word_of_two_over_pi(k + 2) << within >> 32;
+    return (high << within | low) >> 11;
 }
 
 /* Piece `segment` of 2/pi, cut where it is denormal; pieces of no use for so large a

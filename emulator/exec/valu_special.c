@@ -197,16 +197,27 @@ static __m256d log2_wide(__m256d x)
     return log2_4(x);
 }
 
-static __m256 log8(__m256 x)
+/* Neither 0, negative, infinite nor NaN. */
+EM_INLINE __m256 log_plain(__m256 x)
+{
+    return _mm256_and_ps(_mm256_cmp_ps(x, _mm256_setzero_ps(), _CMP_GT_OQ),
+                         _mm256_cmp_ps(x, infinity8(), _CMP_LT_OQ));
+}
+
+/* `v` of plain x, and what the logarithms of the others are. */
+EM_INLINE __m256 log_special(__m256 x, __m256 v)
 {
     const __m256 zero = _mm256_setzero_ps();
-    __m256 plain = _mm256_and_ps(_mm256_cmp_ps(x, zero, _CMP_GT_OQ),
-                                 _mm256_cmp_ps(x, infinity8(), _CMP_LT_OQ));
-    __m256 v = rounded8(where(plain, x, _mm256_set1_ps(1)), log2_wide, log2l);
     __m256 of_zero = _mm256_xor_ps(infinity8(), _mm256_set1_ps(-0.0F));
     v = where(_mm256_cmp_ps(x, zero, _CMP_EQ_OQ), of_zero, v);
     v = where(_mm256_cmp_ps(x, infinity8(), _CMP_EQ_OQ), infinity8(), v);
     return where(_mm256_cmp_ps(x, zero, _CMP_LT_OQ), em_nan_f32(), v);
+}
+
+static __m256 log8(__m256 x)
+{
+    __m256 plain = where(log_plain(x), x, _mm256_set1_ps(1));
+    return log_special(x, rounded8(plain, log2_wide, log2l));
 }
 
 static __m256 rcp8(__m256 x)
@@ -350,11 +361,8 @@ static __m256 exp_f16_8(__m256 x)
 
 static __m256 log_f16_8(__m256 x)
 {
-    const __m256 zero = _mm256_setzero_ps();
-    __m256 plain = _mm256_and_ps(_mm256_cmp_ps(x, zero, _CMP_GT_OQ),
-                                 _mm256_cmp_ps(x, infinity8(), _CMP_LT_OQ));
-    __m256 v = wide8(where(plain, x, _mm256_set1_ps(1)), log2_wide);
-    return where(plain, v, log8(x));
+    __m256 plain = where(log_plain(x), x, _mm256_set1_ps(1));
+    return log_special(x, wide8(plain, log2_wide));
 }
 
 static __m256 rsq_f16_8(__m256 x)
