@@ -305,8 +305,9 @@ static void store_x2_run(const struct em_move *m)
 /* Two lanes, the lower one first: the higher one wins. */
 static inline void store_8_8(const struct em_move *m, unsigned lane, __m128i both)
 {
-    _mm_storel_pd((double *)(void *)at(m, lane), _mm_castsi128_pd(both));
-    _mm_storeh_pd((double *)(void *)at(m, lane + 1), _mm_castsi128_pd(both));
+    _mm_storel_epi64((__m128i *)(void *)at(m, lane), both);
+    _mm_storel_epi64((__m128i *)(void *)at(m, lane + 1),
+                     _mm_unpackhi_epi64(both, both));
 }
 
 void em_store_x2(const struct em_move *m)

@@ -300,3 +300,39 @@ Test(memory_checks, race_checks_see_the_bytes_of_a_high_half)
     memcpy(&got, (const void *)(uintptr_t)(base + 4 * 63), 2);
     cr_assert_eq(got, 0x1234);
 }
+
+/* Random words of the memory encodings: whatever they decode to runs or faults. */
+Test(memory_checks, no_instruction_word_does_harm)
+{
+    static const uint32_t prefixes[] = { 0x36, 0x37, 0x38, 0x3a };
+    struct em_shadow *shadow = f.w->shadow;
+    unsigned ran = 0;
+    for (unsigned i = 0; i < 20000; i++) {
+        uint32_t words[2] = { fixture_random(&f), fixture_random(&f) };
+        words[0] = (words[0] & 0x3ffffff) | prefixes[i % 4] << 26;
+        struct em_inst in;
+        if (em_decode(words, 2, &in) != EM_DECODED) {
+            continue;
+        }
+        if (i % 64 == 0) {
+            fixture_scramble(&f);
+            for (unsigned lane = 0; lane < EM_LANES; lane++) {
+                fixture_set64(&f, 2 * (lane % 20), lane, base + lane);
+            }
+        }
+        for (unsigned r = 0; r < 104; r += 4) {
+            uint64_t size = fixture_random(&f) % 8192;
+            em_set_s64(f.w, r, base | (uint64_t)(fixture_random(&f) % 3) << 50);
+            em_set_s64(f.w, r + 2, size | (uint64_t)fixture_random(&f) << 32);
+        }
+        f.w->shadow = i % 3 ? NULL : shadow;
+        memset(shadow->v, 0xff, sizeof(shadow->v));
+        memset(shadow->s, 0xff, sizeof(shadow->s));
+        enum em_flow flow = fixture_run(&f, &in);
+        cr_assert(flow == EM_GO || flow == EM_FAULTED);
+        ran += flow == EM_GO;
+        f.w->shadow = shadow;
+        wait_all();
+    }
+    cr_assert(ran > 100, "%u", ran);
+}
