@@ -480,6 +480,40 @@ Test(mfma_behaviour, registers_that_there_are_not_are_faults)
                  EM_FAULTED);
 }
 
+/* From machine code: word 0 is 0xd380 | opcode, acc_cd, abid, cbsz, vdst; word 1 blgp,
+ * acc, src2, src1, src0. */
+static void check_encoded(const struct model *m)
+{
+    struct mfma_case c;
+    uint32_t want[MFMA_ROWS][64];
+    fill(&c, m);
+    c.cbsz = m->cbsz;
+    c.abid = c.cbsz || m->sparse;
+    c.blgp = m->blgp || m->a_type == F64 ? 3 : 0;
+    struct mfma_places at = { EM_AGPR0 + 8, EM_VGPR0 + 32, EM_AGPR0 + 128,
+                              EM_AGPR0 + 64, EM_VGPR0 + 65 };
+    cr_assert(mfma_run(wave, &c, &at, want));
+    uint32_t third = m->sparse ? at.index : at.c - 256U;
+    uint32_t words[2];
+    words[0] = UINT32_C(0xd3800000) | (uint32_t)em_number(m->op, EM_VOP3P) << 16 |
+               UINT32_C(1) << 15 | c.abid << 11 | c.cbsz << 8 | (at.d - EM_AGPR0);
+    words[1] = c.blgp << 29 | UINT32_C(1) << 27 | third << 18 | (uint32_t)at.b << 9 |
+               (at.a - 256U);
+    struct em_inst in;
+    struct em_op op;
+    cr_assert_eq(em_decode(words, 2, &in), EM_DECODED, "%s", m->name);
+    em_bind(&in, &op);
+    memcpy(em_row(wave, m->sparse ? at.d : at.c), c.c, m->d_rows * sizeof(c.c[0]));
+    cr_assert_eq(op.run(wave, &op), EM_GO, "%s", m->name);
+    cr_assert_eq(op.class, EM_CLASS_MFMA);
+    cr_assert_arr_eq(em_row(wave, at.d), want, m->d_rows * sizeof(want[0]));
+}
+
+Test(mfma_behaviour, instructions_of_machine_code_run_the_same)
+{
+    for_all(check_encoded);
+}
+
 Test(mfma_behaviour, other_instructions_are_not_bound)
 {
     struct em_op op;
