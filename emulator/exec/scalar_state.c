@@ -171,7 +171,8 @@ static uint32_t hw_id(const struct em_wave *w)
 
 static uint32_t gpr_alloc(const struct em_wave *w)
 {
-    uint32_t vgprs = ((uint32_t)w->vgprs + w->agprs + 7) / 8;
+    uint32_t all = w->vgprs < 256 ? w->vgprs : 256U + w->agprs;
+    uint32_t vgprs = (all + 7) / 8;
     uint32_t sgprs = (w->sgprs + 15U) / 16;
     return ((vgprs ? vgprs - 1 : 0) & 63) << 8 | ((sgprs ? sgprs - 1 : 0) & 15) << 24;
 }

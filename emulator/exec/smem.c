@@ -303,11 +303,12 @@ static enum em_flow end_atomic(struct em_wave *w,
     static enum em_flow run_##name##_1(struct em_wave *w, const struct em_op *op) \
     {                                                                             \
         const uint32_t *data = &w->s[op->in.src[2].code];                         \
+        uint32_t y = #name[0] == 'c' ? data[1] : 0;                               \
         struct place p;                                                           \
         enum em_flow flow;                                                        \
         uint64_t old = 0;                                                         \
         if (begin_atomic(w, op, 1, &p, &flow)) {                                  \
-            old = exchange_##name##_1(host(p.address), data[0], data[1]);         \
+            old = exchange_##name##_1(host(p.address), data[0], y);               \
         }                                                                         \
         return flow == EM_GO ? end_atomic(w, op, 1, old) : flow;                  \
     }                                                                             \

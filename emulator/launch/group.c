@@ -32,7 +32,7 @@ static enum wf_status complete_wave(struct em_wave *w,
 {
     const struct em_launch *l = plan->launch;
     size_t scratch = (size_t)plan->scratch_bytes * EM_LANES;
-    w->vgprs = (uint16_t)plan->kernel->vgprs;
+    w->vgprs = (uint16_t)plan->vgprs;
     w->agprs = (uint16_t)plan->kernel->agprs;
     w->sgprs = (uint16_t)(plan->kernel->sgprs < EM_FLAT_SCRATCH ? plan->kernel->sgprs
                                                                 : EM_FLAT_SCRATCH);

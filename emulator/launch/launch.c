@@ -165,6 +165,15 @@ static void fill_plan(struct em_plan *plan, const struct em_launch *l)
     atomic_init(&plan->stop, UINT64_MAX);
 }
 
+/* VGPRs that an instruction may name: those from accum_offset on are the accumulation
+ * VGPRs, and kernels that have no use for these name them as VGPRs. That one register
+ * has two names is not modelled: who uses both kinds has each of them alone. */
+static unsigned named_vgprs(const struct em_kernel *k, const struct em_reach *reach)
+{
+    unsigned all = reach->agprs > 0 ? k->vgprs : k->vgprs + k->agprs;
+    return all < 256 ? all : 256;
+}
+
 /* What the code tells: which order its workgroups need, whether it names registers that
  * the kernel does not have. */
 static enum wf_status look_at_code(struct em_plan *plan, struct wf_error *err)
@@ -180,8 +189,9 @@ static enum wf_status look_at_code(struct em_plan *plan, struct wf_error *err)
         return st;
     }
     plan->ordered = reach.order_matters || plan->launch->cooperative;
+    plan->vgprs = named_vgprs(k, &reach);
     plan->careful =
-        reach.vgprs > k->vgprs || reach.agprs > k->agprs || reach.sgprs > k->sgprs;
+        reach.vgprs > plan->vgprs || reach.agprs > k->agprs || reach.sgprs > k->sgprs;
     return WF_OK;
 }
 

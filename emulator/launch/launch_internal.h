@@ -22,6 +22,7 @@ struct em_plan {
     uint32_t lds_bytes;     /* of a workgroup */
     uint32_t scratch_bytes; /* of a lane */
     uint64_t budget;        /* instructions of a wave */
+    unsigned vgprs;         /* that an instruction may name */
     bool careful;           /* registers have to be checked at every instruction */
     bool ordered;           /* one thread, workgroups in order */
     uint64_t kernarg;       /* address */

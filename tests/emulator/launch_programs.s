@@ -234,6 +234,21 @@ twice:
     v_mov_b32_e32 v40, 0
 1:  s_endpgm
 
+// All 32 VGPRs by their own names: out[0] = 7.
+    begin past_accum_offset
+    s_load_dwordx4 s[4:7], s[0:1], 0x0
+    v_mov_b32_e32 v20, 7                    // 16 is where the others begin
+    v_mov_b32_e32 v1, 0
+    s_waitcnt lgkmcnt(0)
+    global_store_dword v1, v20, s[4:5]
+    s_endpgm
+
+// Accumulation VGPRs, and one of them by its other name.
+    begin both_names
+    v_accvgpr_write_b32 a4, 0
+    v_mov_b32_e32 v20, 7                    // the same register
+    s_endpgm
+
 // A jump out of the code.
     begin bad_jump
     s_mov_b64 s[4:5], 0x1234
@@ -416,14 +431,14 @@ twice:
     begin off_the_end
     s_nop 0
 
-    .macro descriptor name vgprs=16 dispatch=0 preload=0
+    .macro descriptor name vgprs=16 dispatch=0 preload=0 accum=16
     .amdhsa_kernel \name
     .amdhsa_group_segment_fixed_size 1024
     .amdhsa_kernarg_size 24
     .amdhsa_user_sgpr_kernarg_segment_ptr 1
     .amdhsa_system_sgpr_workgroup_id_x 1
     .amdhsa_next_free_vgpr \vgprs
-    .amdhsa_accum_offset \vgprs
+    .amdhsa_accum_offset \accum
     .amdhsa_next_free_sgpr 64
     .amdhsa_user_sgpr_dispatch_ptr \dispatch
     .amdhsa_user_sgpr_kernarg_preload_length \preload
@@ -447,6 +462,8 @@ twice:
     descriptor registers
     descriptor beyond
     descriptor beyond_unreached
+    descriptor past_accum_offset, vgprs=32
+    descriptor both_names, vgprs=32
     descriptor bad_jump
     descriptor misaligned_jump
     descriptor trap
@@ -569,6 +586,20 @@ amdhsa.kernels:
       { .offset: 8, .size: 4, .value_kind: by_value },
       { .offset: 16, .size: 8, .value_kind: global_buffer, .address_space: global } ] }
   - { .name: beyond_unreached, .symbol: beyond_unreached.kd, .kernarg_segment_size: 24,
+      .kernarg_segment_align: 8, .group_segment_fixed_size: 1024,
+      .private_segment_fixed_size: 0, .wavefront_size: 64, .sgpr_count: 64,
+      .vgpr_count: 16, .max_flat_workgroup_size: 1024, .args: [
+      { .offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global },
+      { .offset: 8, .size: 4, .value_kind: by_value },
+      { .offset: 16, .size: 8, .value_kind: global_buffer, .address_space: global } ] }
+  - { .name: past_accum_offset, .symbol: past_accum_offset.kd, .kernarg_segment_size: 24,
+      .kernarg_segment_align: 8, .group_segment_fixed_size: 1024,
+      .private_segment_fixed_size: 0, .wavefront_size: 64, .sgpr_count: 64,
+      .vgpr_count: 16, .max_flat_workgroup_size: 1024, .args: [
+      { .offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global },
+      { .offset: 8, .size: 4, .value_kind: by_value },
+      { .offset: 16, .size: 8, .value_kind: global_buffer, .address_space: global } ] }
+  - { .name: both_names, .symbol: both_names.kd, .kernarg_segment_size: 24,
       .kernarg_segment_align: 8, .group_segment_fixed_size: 1024,
       .private_segment_fixed_size: 0, .wavefront_size: 64, .sgpr_count: 64,
       .vgpr_count: 16, .max_flat_workgroup_size: 1024, .args: [

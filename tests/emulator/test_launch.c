@@ -153,6 +153,15 @@ Test(launch, registers_beyond_the_allocation_are_faults_where_they_are_used)
     cr_expect_eq(fault("beyond_unreached", 1, 64, 1).kind, EM_FAULT_BAD_REGISTER);
 }
 
+Test(launch, accumulation_registers_have_one_name)
+{
+    good("past_accum_offset", 1, 1, 0);
+    cr_expect_eq(result[0], 7);
+    struct em_fault f = fault("both_names", 1, 1, 0);
+    cr_expect_eq(f.kind, EM_FAULT_BAD_REGISTER);
+    cr_expect(strstr(f.text, "v20"), "%s", f.text);
+}
+
 Test(launch, unwritten_and_outstanding_registers_are_faults)
 {
     cr_expect_eq(fault("uninitialised_branch", 1, 64, 0).kind, EM_FAULT_UNINITIALISED);
