@@ -38,7 +38,7 @@ static double measure(struct memory_fixture *f, const struct em_inst *in)
                 em_shadow_wait(f->w, 0, 0);
             }
         }
-        double rate = REPEATS * 1e3 / (now_ns() - start);
+        double rate = (double)REPEATS * 1e3 / (now_ns() - start);
         best = rate > best ? rate : best;
     }
     return best;
