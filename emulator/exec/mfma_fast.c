@@ -97,20 +97,31 @@ static void blocks_4x4_f32(const struct em_mfma_job *job)
     }
 }
 
-/* Eight columns of a row whose elements of B the indices picked. */
-INLINE __m256 sparse_row(const struct em_mfma_job *job,
-                         const uint16_t *at_a,
-                         const uint16_t *at_b,
-                         __m256 acc)
+/* A row, eight columns a vector, whose elements of B the indices picked. */
+INLINE void sparse_row(const struct em_mfma_job *job,
+                       const float *a,
+                       const uint16_t *at_a,
+                       const uint16_t *at_b,
+                       unsigned vectors,
+                       __m256 *acc)
 {
     for (unsigned p = 0; p < job->shape->k / 2U; p++) {
-        __m256 x = _mm256_broadcast_ss(job->a.f[0] + at_a[p]);
-        acc = _mm256_fmadd_ps(x, load_f(job->b.f[0] + at_b[p]), acc);
+        __m256 x = _mm256_broadcast_ss(a + at_a[p]);
+        const float *b = job->b.f[0] + at_b[p];
+        for (unsigned v = 0; v < vectors; v++) {
+            acc[v] = _mm256_fmadd_ps(x, load_f(b + (size_t)v * 8), acc[v]);
+        }
     }
-    return acc;
 }
 
-static void sparse_f32(const struct em_mfma_job *job)
+/* At most 32 products below 2^15: exact in a float. */
+INLINE void add_integers(const uint32_t *c, __m256 sum, uint32_t *d)
+{
+    __m256i old = _mm256_loadu_si256((const void *)c);
+    _mm256_storeu_si256((void *)d, _mm256_add_epi32(old, _mm256_cvtps_epi32(sum)));
+}
+
+INLINE void sparse_f32(const struct em_mfma_job *job, unsigned vectors)
 {
     const struct em_mfma_shape *s = job->shape;
     bool integer = s->type_a == EM_MFMA_I8F;
@@ -119,24 +130,19 @@ static void sparse_f32(const struct em_mfma_job *job)
     em_mfma_offsets(s, s->k / 2U, job->a.slots, at_a);
     for (unsigned i = 0; i < s->mn; i++) {
         em_mfma_sparse_offsets(job, i, at_b);
-        size_t at = em_mfma_d_offset(s, 0, i);
-        for (unsigned j = 0; j < s->mn; j += 8) {
-            if (integer) { /* at most 32 products below 2^15: exact in a float */
-                __m256i sum = _mm256_cvtps_epi32(
-                    sparse_row(job, at_a, at_b, _mm256_setzero_ps()));
-                __m256i c = _mm256_loadu_si256((const void *)(job->c + at + j));
-                _mm256_storeu_si256((void *)(job->d + at + j),
-                                    _mm256_add_epi32(c, sum));
-            } else {
-                __m256 acc = load_acc(job->c + at + j);
-                store_acc(job->d + at + j, sparse_row(job, at_a, at_b, acc));
-            }
-            for (unsigned p = 0; p < s->k / 2U; p++) {
-                at_b[p] = (uint16_t)(at_b[p] + 8);
-            }
+        const uint32_t *c = job->c + em_mfma_d_offset(s, 0, i);
+        uint32_t *d = job->d + em_mfma_d_offset(s, 0, i);
+        __m256 acc[4];
+        for (unsigned v = 0; v < vectors; v++) {
+            acc[v] = integer ? _mm256_setzero_ps() : load_acc(c + (size_t)v * 8);
         }
-        for (unsigned p = 0; p < s->k / 2U; p++) {
-            at_a[p]++;
+        sparse_row(job, job->a.f[0] + i, at_a, at_b, vectors, acc);
+        for (unsigned v = 0; v < vectors; v++) {
+            if (integer) {
+                add_integers(c + (size_t)v * 8, acc[v], d + (size_t)v * 8);
+            } else {
+                store_acc(d + (size_t)v * 8, acc[v]);
+            }
         }
     }
 }
@@ -144,8 +150,10 @@ static void sparse_f32(const struct em_mfma_job *job)
 void em_mfma_fast_f32(const struct em_mfma_job *job)
 {
     const struct em_mfma_shape *s = job->shape;
-    if (s->flags & EM_MFMA_SPARSE) {
-        sparse_f32(job);
+    if (s->flags & EM_MFMA_SPARSE && s->mn == 16) {
+        sparse_f32(job, 2);
+    } else if (s->flags & EM_MFMA_SPARSE) {
+        sparse_f32(job, 4);
     } else if (s->mn == 4) {
         blocks_4x4_f32(job);
     } else if (s->mn == 32 && s->k == 8) { /* the common ones, unrolled */

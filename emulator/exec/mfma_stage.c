@@ -179,17 +179,21 @@ void em_mfma_offsets(const struct em_mfma_shape *s,
     }
 }
 
+/* Slots are a power of two. */
 void em_mfma_sparse_offsets(const struct em_mfma_job *job,
                             unsigned i,
                             uint16_t ret[EM_MFMA_MAX_K])
 {
     const struct em_mfma_shape *s = job->shape;
-    unsigned slots_b = job->b.slots;
-    for (unsigned p = 0; p < s->k / 2U; p++) {
-        unsigned slot = p % job->a.slots;
-        unsigned lane = p / job->a.slots * s->mn + i;
-        unsigned which = job->index[lane] >> (job->index_shift + 2 * slot) & 3;
-        unsigned k = p / 2 * 4 + which; /* every four of the row keep two */
-        ret[p] = (uint16_t)(k % slots_b * EM_LANES + k / slots_b * s->mn);
+    unsigned slots_a = job->a.slots;
+    unsigned slots_b = job->b.slots; /* twice as many */
+    unsigned p = 0;
+    for (unsigned lane = i; lane < EM_LANES; lane += s->mn) {
+        uint32_t index = job->index[lane] >> job->index_shift;
+        for (unsigned slot = 0; slot < slots_a; slot++, p++, index >>= 2) {
+            unsigned k = p / 2 * 4 + (index & 3); /* every four of the row keep two */
+            /* A lane of B holds what a lane of A stands for. */
+            ret[p] = (uint16_t)((k & (slots_b - 1)) * EM_LANES + (lane - i));
+        }
     }
 }
