@@ -215,6 +215,37 @@ static enum em_flow run_aperture(struct em_wave *w,
     return em_target_run(w, op, em_rule_of(op), &t);
 }
 
+/* Whether any lane, active or not, points into an aperture. */
+static bool meets_aperture(const struct em_target *t)
+{
+    uint64_t meets = 0;
+    for (unsigned i = 0; i < EM_LANES; i++) {
+        uint64_t high = t->address[i] >> 32;
+        meets |= (uint64_t)(high == EM_SHARED_APERTURE >> 32);
+        meets |= (uint64_t)(high == EM_PRIVATE_APERTURE >> 32);
+    }
+    return meets != 0;
+}
+
+static enum em_flow run_apertures(struct em_wave *w,
+                                  const struct em_op *op,
+                                  const struct em_target *t)
+{
+    uint64_t shared = 0;
+    uint64_t private = 0;
+    for (unsigned i = 0; i < EM_LANES; i++) {
+        uint64_t high = t->address[i] >> 32;
+        shared |= (uint64_t)(high == EM_SHARED_APERTURE >> 32) << i;
+        private |= (uint64_t)(high == EM_PRIVATE_APERTURE >> 32) << i;
+    }
+    shared &= t->lanes;
+    private &= t->lanes;
+    uint64_t rest = t->lanes & ~shared & ~private;
+    enum em_flow flow = run_aperture(w, op, t, EM_IN_LDS, shared);
+    flow = flow == EM_GO ? run_aperture(w, op, t, EM_IN_SCRATCH, private) : flow;
+    return flow == EM_GO ? run_aperture(w, op, t, EM_IN_GLOBAL, rest) : flow;
+}
+
 enum em_flow em_run_flat(struct em_wave *w, const struct em_op *op)
 {
     enum em_flow flow;
@@ -225,20 +256,8 @@ enum em_flow em_run_flat(struct em_wave *w, const struct em_op *op)
     t.lanes = em_exec(w);
     t.where = EM_IN_GLOBAL;
     global_addresses(w, &op->in, &t);
-    uint64_t shared = 0;
-    uint64_t private = 0;
-    for (unsigned i = 0; i < EM_LANES; i++) {
-        uint64_t high = t.address[i] >> 32;
-        shared |= (uint64_t)(high == EM_SHARED_APERTURE >> 32) << i;
-        private |= (uint64_t)(high == EM_PRIVATE_APERTURE >> 32) << i;
-    }
-    shared &= t.lanes;
-    private &= t.lanes;
-    if (shared | private) {
-        flow = run_aperture(w, op, &t, EM_IN_LDS, shared);
-        flow = flow == EM_GO ? run_aperture(w, op, &t, EM_IN_SCRATCH, private) : flow;
-        uint64_t rest = t.lanes & ~shared & ~private;
-        flow = flow == EM_GO ? run_aperture(w, op, &t, EM_IN_GLOBAL, rest) : flow;
+    if (meets_aperture(&t)) {
+        flow = run_apertures(w, op, &t);
     } else {
         em_target_order(&t, em_rule_of(op)->bytes);
         flow = em_target_run(w, op, em_rule_of(op), &t);

@@ -114,7 +114,8 @@ struct kind {
 static struct em_inst instruction(const struct kind *k)
 {
     struct em_inst in = fixture_inst(k->op, k->encoding);
-    in.src[0] = v(0, k->encoding == EM_GLOBAL ? 2 : 1);
+    bool flat = k->encoding == EM_GLOBAL || k->encoding == EM_FLAT;
+    in.src[0] = v(0, flat ? 2 : 1);
     if (k->store) {
         in.src[1] = v(8, k->dwords);
     } else {
@@ -142,6 +143,7 @@ int main(void)
         { EM_global_atomic_add, EM_GLOBAL, "global_atomic_add", 1, true },
         { EM_global_atomic_pk_add_bf16, EM_GLOBAL, "global_atomic_pk_add_bf16", 1,
           true },
+        { EM_flat_load_dword, EM_FLAT, "flat_load_dword", 1, false },
         { EM_buffer_load_dword, EM_MUBUF, "buffer_load_dword", 1, false },
         { EM_buffer_load_dwordx4, EM_MUBUF, "buffer_load_dwordx4", 4, false },
         { EM_buffer_store_dwordx4, EM_MUBUF, "buffer_store_dwordx4", 4, true },
@@ -167,7 +169,8 @@ int main(void)
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         const struct kind *k = &kinds[i];
         struct em_inst in = instruction(k);
-        uint64_t from = k->encoding == EM_GLOBAL ? base : 0;
+        bool flat = k->encoding == EM_GLOBAL || k->encoding == EM_FLAT;
+        uint64_t from = flat ? base : 0;
         unsigned bytes =
             k->op == EM_global_load_ushort || k->op == EM_global_store_short
                 ? 2
