@@ -40,7 +40,7 @@ static double measure(struct em_wave *w, const struct em_op ops[OPS])
                 }
             }
         }
-        rates[r] = 1e-6 * LOOPS * OPS / (now_s() - start);
+        rates[r] = 1e-6 * (double)(LOOPS * OPS) / (now_s() - start);
     }
     qsort(rates, REPEATS, sizeof(rates[0]), compare);
     return rates[REPEATS / 2];
