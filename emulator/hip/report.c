@@ -14,7 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LINE_BYTES 512
+#define LINE_BYTES    512
+#define SMALL_ADDRESS 4096
 
 /* --- words --- */
 
@@ -42,6 +43,17 @@ static void print_instruction(const struct em_launch *launch,
     (void)fprintf(stderr, "  %s %s  [%s]\n", what, where, text);
 }
 
+/* Whether the kernel calls functions that ask the host for something. */
+static bool asks_host(const struct em_kernel *k)
+{
+    bool asks = false;
+    for (size_t i = 0; i < k->arg_count; i++) {
+        asks = asks || k->arg[i].hidden == EM_HIDDEN_hostcall_buffer ||
+               k->arg[i].hidden == EM_HIDDEN_heap_v1;
+    }
+    return asks;
+}
+
 static void print_fault(const struct em_launch *launch, const struct em_fault *f)
 {
     (void)fprintf(stderr, "wavefarm emulator: kernel %s: %s (%s)\n",
@@ -62,6 +74,11 @@ static void print_fault(const struct em_launch *launch, const struct em_fault *f
     }
     if (f->other_pc != UINT32_MAX) {
         print_instruction(launch, f->other_pc, "and");
+    }
+    if (f->has_address && f->address < SMALL_ADDRESS && asks_host(launch->kernel)) {
+        (void)fprintf(stderr,
+                      "  (printf, assert and malloc of device code need a host's "
+                      "help that the emulator does not give)\n");
     }
 }
 

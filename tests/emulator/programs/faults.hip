@@ -2,6 +2,8 @@
 // runs as if nothing had been. Writes the launches' reports where its argument says.
 #include "check.h"
 
+#include <cassert>
+
 __global__ void beyond(int *p, int at)
 {
     p[at + threadIdx.x] = 1;
@@ -12,6 +14,11 @@ __global__ void trap(int *p)
     if (p[threadIdx.x] == 5) {
         __builtin_trap();
     }
+}
+
+__global__ void assert_small(int *p)
+{
+    assert(p[threadIdx.x] < 1000);
 }
 
 __global__ void endless(volatile int *p)
@@ -62,6 +69,11 @@ int main()
     trap<<<1, 64>>>(p);
     expect(hipErrorLaunchFailure);
     good(p);
+    assert_small<<<1, 64>>>(p); // holds
+    CHECK(hipDeviceSynchronize());
+    CHECK(hipMemset(p, 0x11, 4));
+    assert_small<<<1, 64>>>(p); // asks the host to print: there is nobody
+    expect(hipErrorIllegalAddress);
     endless<<<1, 1>>>(zero);
     EXPECT(hipGetLastError() == hipErrorLaunchTimeOut);
     int back = 0;
