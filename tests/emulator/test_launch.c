@@ -381,6 +381,57 @@ Test(launch, the_grid_is_counted_x_first)
     em_report_fini(&r);
 }
 
+/* --- what compiled kernels ask for --- */
+
+Test(launch, work_items_know_their_place)
+{
+    struct program ids = program_open(WF_TEST_IDS_CO);
+    struct arguments a = { .out = program_buffer(&ids, 4 * 16 * 12 * 5),
+                           .value = 16 * 12 * 5 };
+    struct program_launch l = {
+        .grid = 4, .grid_yz = { 3, 1 }, .block = 4, .block_yz = { 4, 5 }
+    };
+    program_good(&ids, "ids", &l, &a, 12);
+    const uint32_t *got = program_host(a.out);
+    for (unsigned i = 0; i < 16 * 12 * 5; i++) {
+        unsigned x = i % 16, y = i / 16 % 12, z = i / 192;
+        cr_expect_eq(got[i], x | y << 10 | z << 20, "%u: %x", i, got[i]);
+    }
+    program_close(&ids);
+}
+
+Test(launch, scratch_holds_arrays_and_calls)
+{
+    struct program ids = program_open(WF_TEST_IDS_CO);
+    struct arguments a = { .out = program_buffer(&ids, 400), .value = 5 };
+    struct program_launch l = { .grid = 1, .block = 100 };
+    program_good(&ids, "scratch", &l, &a, 12);
+    static const uint32_t fibonacci[] = { 0, 1, 1, 2, 3, 5, 8, 13 };
+    const uint32_t *got = program_host(a.out);
+    for (unsigned i = 0; i < 100; i++) {
+        cr_expect_eq(got[i], 16 * i + 120 + fibonacci[i % 8], "%u: %u", i, got[i]);
+    }
+    program_close(&ids);
+}
+
+Test(launch, generic_pointers_reach_dynamic_lds)
+{
+    struct program ids = program_open(WF_TEST_IDS_CO);
+    struct arguments a = { .out = program_buffer(&ids, 512), .value = 128 };
+    struct program_launch l = { .grid = 1, .block = 128, .dynamic_lds_bytes = 512 };
+    program_good(&ids, "shared_sum", &l, &a, 12);
+    const uint32_t *got = program_host(a.out);
+    for (unsigned i = 0; i < 128; i++) {
+        unsigned want =
+            i * i + (i + 1) * (i + 1) + (i + 2) * (i + 2) + (i + 3) * (i + 3);
+        cr_expect_eq(got[i], i <= 124 ? want : 0, "%u: %u", i, got[i]);
+    }
+    l.dynamic_lds_bytes = 508;
+    cr_expect_eq(program_fault(&ids, "shared_sum", &l, &a, 12),
+                 EM_FAULT_LDS_OUT_OF_BOUNDS);
+    program_close(&ids);
+}
+
 /* --- what is refused --- */
 
 static void refused(const struct program_launch *l, size_t bytes, const char *words)
