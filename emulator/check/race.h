@@ -17,6 +17,9 @@ void em_lds_shadow_reset(struct em_lds_shadow *s); /* for the next workgroup */
 void em_lds_shadow_destroy(struct em_lds_shadow *s);
 struct em_global_shadow *em_global_shadow_create(void);
 void em_global_shadow_destroy(struct em_global_shadow *s);
+/* For a launch that runs a second time, on the memory that it left: the first write of
+ * a dword counts although it writes what is there. */
+void em_global_shadow_again(struct em_global_shadow *s);
 
 /* Before the access is carried out, and after its bounds are known to be good: what is
  * there is compared with what will be written. ret_written (reads; may be NULL): per

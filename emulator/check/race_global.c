@@ -53,6 +53,7 @@ struct global_access {
     uint32_t epoch;  /* of the tag; a value that no tag has where it is not known */
     bool atomic;     /* or as good as */
     bool ordered;    /* behind whatever others did */
+    bool again;      /* em_global_shadow_again */
     uint64_t number; /* of the chunk looked up last */
     struct em_race_chunk *chunk;
 };
@@ -200,10 +201,16 @@ static enum em_flow race_fault(const struct global_access *a,
 }
 
 /* Marks the dword as written with the value that is there already. */
-static UNLOCKED void mark_silent(const struct global_access *a, struct em_race_tags *t)
+static UNLOCKED void mark_silent(const struct global_access *a,
+                                 struct em_race_tags *t,
+                                 uint32_t mine)
 {
-    uint32_t differs = t->writer ^ a->mine;
-    if (t->writer == 0 || (differs & (TAG_GROUP | TAG_WAVE)) == 0) {
+    uint32_t differs = t->writer ^ mine;
+    if (t->writer == 0) {
+        t->writer = a->again ? mine : 0;
+        return;
+    }
+    if ((differs & (TAG_GROUP | TAG_WAVE)) == 0) {
         return;
     }
     if (differs & TAG_GROUP) {
@@ -224,7 +231,7 @@ static UNLOCKED enum em_flow touch(const struct global_access *a,
     struct em_race_tags there = *t;
     bool writer;
     if (is_silent(a, lane, dword, bytes)) {
-        mark_silent(a, t);
+        mark_silent(a, t, mine);
         return EM_GO;
     }
     uint32_t other = conflict(a, there, bytes, &writer);
@@ -461,7 +468,7 @@ static enum em_flow every_lane(struct global_access *a)
 {
     const struct em_access *access = a->access;
     bool plain = access->kind == EM_READ ||
-                 (access->kind == EM_WRITE && access->data && !a->atomic);
+                 (access->kind == EM_WRITE && access->data && !a->atomic && !a->again);
     if (plain && access->bytes % 4 == 0 && row(a)) {
         return EM_GO;
     }
@@ -508,6 +515,7 @@ enum em_flow em_race_global(struct em_wave *w,
         .epoch = epoch < EPOCH_MANY ? epoch << EPOCH_SHIFT : 1,
         .atomic = access->kind == EM_ATOMIC || coherent,
         .ordered = g->race_ordered,
+        .again = g->global_shadow->again,
         .number = UINT64_MAX,
     };
     enum em_flow flow = every_lane(&a);

@@ -60,3 +60,8 @@ struct em_race_chunk *em_race_add_chunk(struct em_global_shadow *s, uint64_t num
     }
     return chunk;
 }
+
+void em_global_shadow_again(struct em_global_shadow *s)
+{
+    s->again = true;
+}

@@ -25,6 +25,7 @@ struct em_race_chunk {
 struct em_global_shadow {
     _Atomic(struct em_race_chunk *) *directory; /* [EM_CHUNKS], sparse */
     _Atomic(struct em_race_chunk *) first;
+    bool again; /* em_global_shadow_again */
 };
 
 /* Makes the chunk, unless another thread just has. NULL: no memory. */

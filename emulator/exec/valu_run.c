@@ -94,14 +94,19 @@ static inline uint64_t storing_lanes(const struct em_op *op, uint64_t exec)
 }
 
 /* em_valu_shadow's part that plain operations need, which are most. */
-static inline void shadow_plain(struct em_shadow *s,
+static inline void shadow_plain(struct em_wave *w,
                                 const struct em_op *op,
                                 uint64_t lanes)
 {
+    struct em_shadow *s = w->shadow;
     struct em_valu_plan plan = em_valu_plan_of(op);
     uint64_t written = ~UINT64_C(0);
     for (unsigned i = 0; i < plan.sources && !plan.same; i++) {
         written &= em_shadow_get(s, op->in.src[i]);
+    }
+    if ((plan.wide & 8) && (lanes & ~written)) {
+        (void)em_valu_shadow(w, op, lanes); /* each dword for itself */
+        return;
     }
     uint64_t *dst = &s->v[op->in.dst.code - EM_VGPR0];
     dst[0] = (dst[0] & ~lanes) | (written & lanes);
@@ -146,7 +151,7 @@ static inline __attribute__((always_inline)) enum em_flow run(struct em_wave *w,
     r.wave = w;
     uint64_t lanes = kind == RUN_CHANGED ? storing_lanes(op, r.exec) : r.exec;
     if (w->shadow && kind == RUN_PLAIN) {
-        shadow_plain(w->shadow, op, lanes);
+        shadow_plain(w, op, lanes);
     } else if (w->shadow) {
         enum em_flow flow = em_valu_shadow(w, op, lanes);
         if (flow != EM_GO) {

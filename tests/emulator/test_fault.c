@@ -302,6 +302,23 @@ Test(fault, memory_between_workgroups)
     close_bench(&b);
 }
 
+/* Which workgroup is named does not depend on which thread was faster. */
+Test(fault, races_between_workgroups_are_the_same_for_any_number_of_threads)
+{
+    struct bench b;
+    open_bench(&b, FAULT_KERNELS);
+    for (unsigned i = 0; i < 20; i++) {
+        memset(program_host(b.arguments.a), 0, BUFFER_BYTES);
+        run(&b, "grid_race",
+            (struct program_launch){ .grid = 50, .block = 256, .threads = 1 + i % 4 });
+        cr_assert(b.report.faulted);
+        cr_assert_eq(b.report.fault.kind, EM_FAULT_GLOBAL_RACE);
+        cr_assert_eq(b.report.fault.workgroup_index, 1);
+        cr_assert_not_null(strstr(b.report.fault.text, "workgroup 0"));
+    }
+    close_bench(&b);
+}
+
 Test(fault, memory_that_workgroups_may_share)
 {
     struct bench b;
