@@ -126,7 +126,7 @@ Test(valu_float_special, f32_functions_are_rounded_correctly)
     uint64_t state = 21, edges[CASE_EDGES];
     float_edges(&ref_f32, edges);
     for (unsigned n = 0; functions[n].format == &ref_f32; n++) {
-        for (unsigned k = 0; k < 500; k++) {
+        for (unsigned k = 0; k < 1000; k++) {
             struct float_case c = { .mode = k & 1 ? usual : 3 | 1 << 4 };
             for (unsigned i = 0; i < EM_LANES; i++) {
                 bool edge = k < 2 && i < CASE_EDGES;
@@ -137,6 +137,40 @@ Test(valu_float_special, f32_functions_are_rounded_correctly)
             }
             check(&functions[n], &c);
         }
+    }
+}
+
+/* Results within 2^-43 of the middle of two f32, on both sides: an approximation that
+ * is worse than that gives the other one. */
+Test(valu_float_special, f32_functions_near_middles)
+{
+    static const struct {
+        enum em_opcode op;
+        uint32_t s[8];
+    } hard[] = {
+        { EM_v_exp_f32,
+          { 0x3eef3013, 0x3efd2a8a, 0x3f03b78c, 0x3f05f315, 0x3f07bca6, 0x3f1c0ec0,
+            0x3f36bf1f, 0x3f89e147 } },
+        { EM_v_log_f32,
+          { 0x4248de27, 0x45f69239, 0x4674964d, 0x4b8b0ee0, 0x3f3a078f, 0x3f4a392a,
+            0x4f3aeb64, 0x54605b16 } },
+        { EM_v_sin_f32,
+          { 0x3dcbd7cd, 0x3dde5091, 0x3debc055, 0x3df80a62, 0x3e0fc219, 0x3e269aa8,
+            0x3e2776b4, 0x3e5d5bdc } },
+        { EM_v_cos_f32,
+          { 0x3dc92cbb, 0x3dd018b7, 0x3de07bce, 0x3e03facf, 0x3e2d3598, 0x3e2e430e,
+            0x3e3c0ace, 0x3e664e2c } },
+    };
+    for (unsigned n = 0; n < sizeof(hard) / sizeof(hard[0]); n++) {
+        unsigned which = 0;
+        while (functions[which].op != hard[n].op) {
+            which++;
+        }
+        struct float_case c = { .mode = usual };
+        for (unsigned i = 0; i < EM_LANES; i++) {
+            c.s[0][i] = hard[n].s[i % 8];
+        }
+        check(&functions[which], &c);
     }
 }
 
