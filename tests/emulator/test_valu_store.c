@@ -376,6 +376,24 @@ Test(valu_store, a_result_is_written_where_all_sources_are)
     cr_assert_eq(wave->shadow->v[0], 0);
 }
 
+/* Compilers leave the upper dword of a pair unwritten whose lower one is all they need.
+ */
+Test(valu_store, the_dwords_of_a_sum_count_each_for_itself)
+{
+    watch();
+    struct em_inst in = case_inst(EM_v_lshl_add_u64, EM_VOP3);
+    case_dst(&in, vgpr(0));
+    case_src(&in, 0, vgpr(2));
+    case_src(&in, 1, EM_INT_0 + 2);
+    case_src(&in, 2, vgpr(4));
+    wave->shadow->v[2] = wave->shadow->v[3] = ~UINT64_C(0);
+    wave->shadow->v[4] = ~UINT64_C(0);
+    wave->shadow->v[5] = 0xf;
+    run_inst(&in);
+    cr_assert_eq(wave->shadow->v[0], ~UINT64_C(0));
+    cr_assert_eq(wave->shadow->v[1], 0xf);
+}
+
 Test(valu_store, cndmask_asks_for_the_chosen_source_and_the_mask)
 {
     watch();
