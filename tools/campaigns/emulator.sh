@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# The emulator's campaign: code objects, single instructions and whole instruction streams
+# under AddressSanitizer and UndefinedBehaviorSanitizer, and matrix products against the
+# independent model. Corpus and counts stay in the state folder.
+set -euo pipefail
+state=$1
+minutes=$2
+targets="fuzz_image fuzz_isa fuzz_stream"
+cmake --preset fuzz >/dev/null
+# shellcheck disable=SC2086  # a list of targets
+cmake --build --preset fuzz --target $targets >/dev/null
+status=0
+mkdir -p "$state/bin" "$state/corpus"
+for t in $targets; do
+    ln -sf "$PWD/build/fuzz/bin/$t" "$state/bin/$t"
+done
+# Streams are the part with the most to find: they get half of the time.
+fuzz_some() { # SECONDS TARGET...
+    local seconds=$1 folder
+    shift
+    folder=$(mktemp -d)
+    mkdir "$folder/bin"
+    for t in "$@"; do cp "$state/bin/$t" "$folder/bin/"; done
+    tools/fuzz.sh "$folder" "$seconds" "$state/corpus" || status=$?
+    rm -rf "$folder"
+}
+total=$((minutes * 60))
+{
+    fuzz_some $((total / 3)) fuzz_image fuzz_isa
+    fuzz_some $((total / 3)) fuzz_stream
+} >"$state/log" 2>&1
+touch "$state/totals"
+awk '/number_of_executed_units/ { sub(":", "", $1); print $1, $NF }' "$state/log" |
+    sort - "$state/totals" | awk '{ n[$1] += $2 } END { for (t in n) print t, n[t] }' |
+    sort >"$state/totals.new"
+mv "$state/totals.new" "$state/totals"
+
+cmake --preset dev >/dev/null
+cmake --build --preset dev --target test_emulator_mfma_numeric >/dev/null
+rounds=$((minutes > 1 ? minutes : 1))
+if WF_MFMA_ROUNDS=$rounds build/dev/bin/test_emulator_mfma_numeric >"$state/mfma.log" 2>&1; then
+    done_before=$(cat "$state/mfma.rounds" 2>/dev/null || echo 0)
+    echo $((done_before + rounds)) >"$state/mfma.rounds"
+else
+    status=1
+fi
+{
+    echo "| target | executions in all |"
+    echo "|---|---|"
+    awk '{ print "| " $1 " | " $2 " |" }' "$state/totals"
+    awk '{ n += $2 } END { print "| together | " n " |" }' "$state/totals"
+    echo
+    echo "Crashes kept: $(find "$state/corpus" -maxdepth 1 -name '*crash-*' | wc -l)." \
+        "Rounds of matrix products against the model, each of at least 1,000,000" \
+        "products, without a difference: $(cat "$state/mfma.rounds" 2>/dev/null || echo 0)."
+} >"$state/summary.md"
+exit $status
