@@ -163,13 +163,20 @@ def is_gfx942(path):
 
 
 def dumped(tool, path):
-    """(words, text) of each instruction that llvm-objdump finds."""
+    """(words, text) of each instruction that llvm-objdump finds; branches to a symbol
+    get their immediate back."""
     out = subprocess.run([tool, "-d", str(path)], capture_output=True, text=True, check=True)
-    for line in out.stdout.splitlines():
-        match = re.match(r"\s+(\S.*?)\s*// [0-9A-F]+: ([0-9A-F]+)(?: ([0-9A-F]+))?", line)
-        if match:
-            text = UNKNOWN if match.group(1).startswith(".long") else plain(match.group(1))
-            yield match.group(2), match.group(3), text
+    labels = {name: int(address, 16) for address, name in
+              re.findall(r"^([0-9a-f]+) <(.+)>:$", out.stdout, re.M)}
+    for match in re.finditer(
+            r"^\s+(\S.*?)\s*// ([0-9A-F]+): ([0-9A-F]+)(?: ([0-9A-F]+))?", out.stdout, re.M):
+        text, address, low, high = match.groups()
+        text = UNKNOWN if text.startswith(".long") else plain(text)
+        words = text.split(" ")
+        if re.match(r"s_(call|c?branch)", text) and words[-1] in labels:
+            offset = (labels[words[-1]] - int(address, 16) - 4) // 4
+            text = " ".join(words[:-1] + [str(offset & 0xFFFF)])
+        yield low, high, text
 
 
 def objects(program, folder, tools):
