@@ -23,16 +23,16 @@ amd='[x for x in d["devices"] if x["runtime"] == "amd"]'
 ours='[x for x in d["devices"] if x["runtime"] == "emulator"]'
 equal "emulated devices" "$(field "$WORK/devices.json" "len($ours)")" 2
 equal "devices by ROCm's name" "$(field "$WORK/devices.json" "len($amd)")" 2
-equal "their library" "$(field "$WORK/devices.json" "$amd[0]['library']")" libamdhip64.so.6
+equal "their library" "$(field "$WORK/devices.json" "${amd}[0]['library']")" libamdhip64.so.6
 for runtime in amd ours; do
     devices=${!runtime}
-    equal "$runtime: model" "$(field "$WORK/devices.json" "$devices[1]['model']")" MI300X
-    equal "$runtime: arch" "$(field "$WORK/devices.json" "$devices[1]['arch']")" \
+    equal "$runtime: model" "$(field "$WORK/devices.json" "${devices}[1]['model']")" MI300X
+    equal "$runtime: arch" "$(field "$WORK/devices.json" "${devices}[1]['arch']")" \
         gfx942:sramecc+:xnack-
     equal "$runtime: CUs and XCDs" \
-        "$(field "$WORK/devices.json" "($devices[0]['cu_count'], $devices[0]['xcc_count'])")" \
+        "$(field "$WORK/devices.json" "(${devices}[0]['cu_count'], ${devices}[0]['xcc_count'])")" \
         "(304, 8)"
-    equal "$runtime: times" "$(field "$WORK/devices.json" "$devices[0]['times_modelled']")" \
+    equal "$runtime: times" "$(field "$WORK/devices.json" "${devices}[0]['times_modelled']")" \
         True
 done
 
