@@ -7,27 +7,26 @@
 #include <cstdlib>
 #include <vector>
 
-#define CHECK(call)                                                            \
-    do {                                                                       \
-        hipError_t code_ = (call);                                             \
-        if (code_ != hipSuccess) {                                             \
-            std::fprintf(stderr, "%s:%d: %s: %s (%s)\n", __FILE__, __LINE__,   \
-                         #call, hipGetErrorName(code_),                        \
-                         hipGetErrorString(code_));                            \
-            std::exit(2);                                                      \
-        }                                                                      \
+#define CHECK(call)                                                                 \
+    do {                                                                            \
+        hipError_t code_ = (call);                                                  \
+        if (code_ != hipSuccess) {                                                  \
+            std::fprintf(stderr, "%s:%d: %s: %s (%s)\n", __FILE__, __LINE__, #call, \
+                         hipGetErrorName(code_), hipGetErrorString(code_));         \
+            std::exit(2);                                                           \
+        }                                                                           \
     } while (0)
 
 static int failures;
 
-#define EXPECT(what)                                                           \
-    do {                                                                       \
-        if (!(what)) {                                                         \
-            if (failures++ < 20) {                                             \
-                std::fprintf(stderr, "%s:%d: not true: %s\n", __FILE__,        \
-                             __LINE__, #what);                                 \
-            }                                                                  \
-        }                                                                      \
+#define EXPECT(what)                                                              \
+    do {                                                                          \
+        if (!(what)) {                                                            \
+            if (failures++ < 20) {                                                \
+                std::fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, \
+                             #what);                                              \
+            }                                                                     \
+        }                                                                         \
     } while (0)
 
 // Memory of the device with a copy of `from`.
