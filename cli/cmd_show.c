@@ -1,6 +1,7 @@
 /* show: a results file, or a run of a farm. */
 #include "cli/api.h"
 #include "cli/commands.h"
+#include "cli/counters_view.h"
 #include "cli/exit_code.h"
 #include "cli/farm_results.h"
 #include "cli/result_view.h"
@@ -49,6 +50,9 @@ static int run(const struct wf_args *args)
     } else {
         wf_print_results((const struct wf_json *const *)r.result, r.count,
                          choice(args));
+        if (wf_args_flag(args, "counters")) {
+            wf_print_counters((const struct wf_json *const *)r.result, r.count);
+        }
         wf_print_counts(&counts, r.expected);
     }
     int code =
@@ -60,6 +64,8 @@ static int run(const struct wf_args *args)
 static const struct wf_opt opts[] = {
     { "failed", WF_OPT_FLAG, NULL, NULL, NULL, "only wrong and failed results" },
     { "all", WF_OPT_FLAG, NULL, NULL, NULL, "also cases that a kernel does not do" },
+    { "counters", WF_OPT_FLAG, NULL, NULL, NULL,
+      "emulator: print each launch's counters" },
     WF_OPTS_SERVER,
     WF_OPT_JSON,
 };

@@ -102,8 +102,9 @@ static void print_rows(struct wf_table *t, const struct wf_json *launches, size_
         char value[MAX_LAUNCHES][40];
         const char *cell[WF_TABLE_COLUMNS];
         bool any = false;
-        const char *dot = strchr(rows[r].path, '.');
-        cell[0] = dot != NULL ? dot + 1 : rows[r].path;
+        size_t prefix = strlen("counters.");
+        bool counter = strncmp(rows[r].path, "counters.", prefix) == 0;
+        cell[0] = rows[r].path + (counter ? prefix : 0);
         for (size_t i = 0; i < n; i++) {
             const struct wf_json *v = find_path(wf_json_at(launches, i), rows[r].path);
             any = any || v != NULL;

@@ -61,6 +61,8 @@ struct judge {
     struct wf_reference *reference;
     unsigned workspace_poison; /* byte */
     bool emulates;             /* the runtime takes options and reports launches */
+    uint32_t guard_bytes;      /* before and behind every object; 0 where the runtime
+                                  knows the bounds of allocations to the byte */
     struct wf_json *emulation; /* for the result's details; NULL: none yet */
     double emulation_ns;       /* of the first checked launch, on this machine */
 };
@@ -147,7 +149,9 @@ enum wf_status judge_output_digest(struct judge *j,
                                    struct wf_error *err);
 
 /* judge_report.c: on a runtime that models; on others they do nothing. */
-/* Sets the request's options; `checked` false: without checks and counters. */
+/* When the device is open, before memory is asked for. */
+enum wf_status judge_open_emulation(struct judge *j, struct wf_error *err);
+/* For the next launch; `checked` false: without checks and counters. */
 enum wf_status judge_emulate(struct judge *j, bool checked, struct wf_error *err);
 /* Details of the last launch into the result. */
 enum wf_status judge_take_launches(struct judge *j, struct wf_error *err);

@@ -102,19 +102,20 @@ static enum wf_status allocate(struct judge *j,
                                uint64_t bytes,
                                struct wf_error *err)
 {
-    struct wf_sp_alloc want = { object, JUDGE_GUARD_BYTES, bytes };
+    struct wf_sp_alloc want = { object, j->guard_bytes, bytes };
     if (object == JUDGE_NO_OBJECT) {
         return WF_OK;
     }
     enum wf_status st =
         judge_call(j, WF_SP_ALLOC, &want, sizeof(want), ALLOC_NS, NULL, err);
-    if (st == WF_OK) {
-        st = fill(j, object, -(int64_t)JUDGE_GUARD_BYTES, JUDGE_GUARD_BYTES,
-                  JUDGE_GUARD_BYTE, err);
+    if (st != WF_OK || j->guard_bytes == 0) {
+        return st;
     }
-    return st == WF_OK ? fill(j, object, (int64_t)bytes, JUDGE_GUARD_BYTES,
-                              JUDGE_GUARD_BYTE, err)
-                       : st;
+    st = fill(j, object, -(int64_t)j->guard_bytes, j->guard_bytes, JUDGE_GUARD_BYTE,
+              err);
+    return st == WF_OK
+               ? fill(j, object, (int64_t)bytes, j->guard_bytes, JUDGE_GUARD_BYTE, err)
+               : st;
 }
 
 static enum wf_status allocate_set(struct judge *j, size_t set, struct wf_error *err)

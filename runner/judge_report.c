@@ -31,22 +31,32 @@ static enum wf_status set_option(struct judge *j,
     return st;
 }
 
-enum wf_status judge_emulate(struct judge *j, bool checked, struct wf_error *err)
+enum wf_status judge_open_emulation(struct judge *j, struct wf_error *err)
 {
-    const struct wf_measure_options *m = &j->request->measure;
+    j->guard_bytes = JUDGE_GUARD_BYTES;
     if (!j->request->device->times_modelled) {
         return WF_OK;
     }
-    j->emulates = true;
-    enum wf_status st = set_option(j, "mfma", m->mfma_exact ? "exact" : "fast", err);
-    if (st == WF_EUNSUPPORTED) {
-        j->emulates = false; /* it models, but has no options and no reports */
+    const char *mfma = j->request->measure.mfma_exact ? "exact" : "fast";
+    enum wf_status st = set_option(j, "mfma", mfma, err);
+    if (st == WF_EUNSUPPORTED) { /* it models, but has no options and no reports */
         j->subject_failed = false;
         return WF_OK;
     }
-    if (st == WF_OK) {
-        st = set_option(j, "checks", checked && !m->no_checks ? "on" : "off", err);
+    j->emulates = st == WF_OK;
+    /* A guard would be memory that the kernel may touch; reads of it go unnoticed. */
+    j->guard_bytes = j->emulates ? 0 : JUDGE_GUARD_BYTES;
+    return st;
+}
+
+enum wf_status judge_emulate(struct judge *j, bool checked, struct wf_error *err)
+{
+    const struct wf_measure_options *m = &j->request->measure;
+    if (!j->emulates) {
+        return WF_OK;
     }
+    enum wf_status st =
+        set_option(j, "checks", checked && !m->no_checks ? "on" : "off", err);
     return st == WF_OK ? set_option(j, "counters",
                                     checked && !m->no_counters ? "on" : "off", err)
                        : st;

@@ -72,7 +72,7 @@ enum wf_status judge_open_device(struct judge *j, struct wf_error *err)
         return wf_error_prefix(err, "device %s:%d", device->runtime, device->ordinal);
     }
     j->device_open = true;
-    return WF_OK;
+    return judge_open_emulation(j, err);
 }
 
 static enum wf_status load_code_object(struct judge *j,

@@ -80,8 +80,8 @@ enum wf_status subject_alloc(struct subject *s,
     void *base = NULL;
     hipError_t code = hipErrorOutOfMemory; /* more than any address reaches */
     if (want.bytes <= INT64_MAX / 2) {
-        code = s->hip.hipMalloc(&base,
-                                (size_t)(want.bytes + 2 * (uint64_t)want.guard_bytes));
+        uint64_t all = want.bytes + 2 * (uint64_t)want.guard_bytes;
+        code = s->hip.hipMalloc(&base, all > 0 ? (size_t)all : 1);
     }
     st = wf_hip_check(&s->hip, code, "hipMalloc", err);
     if (st != WF_OK) {

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Our gfx942 kernels on small shapes of every layout: right, and nothing for the checks to
+# report.
+#   kernels.sh BIN PACK
+# shellcheck source=tests/runner_emulator/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+suite=$TESTS_ROOT/tests/runner_emulator/kernels.json
+
+run_suite "$suite" --pack "$2" --no-measure
+equal "answers besides PASS and NOT_SUPPORTED" "$(json "$WORK/result.json" \
+    '[(r["task"]["kernel"], r["answer"], r["answer_text"]) for r in v
+      if r["answer"] not in ("PASS", "NOT_SUPPORTED")]')" "[]"
+equal "kernels that pass" "$(json "$WORK/result.json" \
+    'len({r["task"]["kernel"] for r in v if r["answer"] == "PASS"})')" 8
+equal "cases that pass" "$(json "$WORK/result.json" \
+    'len({r["task"]["case_name"] for r in v if r["answer"] == "PASS"})')" 15
+equal "symbols" "$(json "$WORK/result.json" 'sorted({l["kernel"] for r in v if r["answer"] == "PASS"
+    for l in r["details"]["emulation"]["launches"]})')" \
+    "['wf_gemm_f16', 'wf_gemm_f16_any', 'wf_gemm_f16_sum', 'wf_paged_decode_combine', 'wf_paged_decode_f16']"
+equal "reports with a fault" "$(json "$WORK/result.json" 'sum(l["fault"] is not None for r in v
+    if r["answer"] == "PASS" for l in r["details"]["emulation"]["launches"])')" 0
+# A kernel in two launches has two reports, in their order.
+equal "launches of split K" "$(json "$WORK/result.json" 'sorted({tuple(l["kernel"][11:] for l in
+    r["details"]["emulation"]["launches"]) for r in v if r["task"]["kernel"].endswith("split_nt")
+    and r["answer"] == "PASS"})')" "[('', '_sum'), ('_any', '_sum')]"
+# The work that was counted is at least the work that there is.
+equal "operations" "$(json "$WORK/result.json" 'all(sum(l["counters"]["mfma_flops"] for l in
+    r["details"]["emulation"]["launches"]) >= r["work"]["flops"] > 0 for r in v
+    if r["answer"] == "PASS" and r["task"]["op"] == "gemm")')" True
+json "$WORK/result.json" \
+    'json.dumps([r for r in v if r["answer"] == "PASS"])' >"$WORK/pass.json"
+mv "$WORK/pass.json" "$WORK/result.json"
+validate_reports
+
+# Exact products are right too.
+run_suite "$suite" --pack "$2" --no-measure --mfma exact --cases '*-edges' --kernels '*128x128*'
+equal "exact" "$(json "$WORK/result.json" \
+    '{(r["answer"], r["details"]["emulation"]["mfma"], r["details"]["emulation"]["launches"][0]["options"]["mfma"])
+      for r in v if r["answer"] != "NOT_SUPPORTED"}')" "{('PASS', 'exact', 'exact')}"
+exit 0
