@@ -14,7 +14,10 @@
 enum {
     LINE_SHIFT = 7, /* 128 bytes */
     BANKS = 32,
-    MAX_LINES = 2 * EM_LANES
+    MAX_LINES = 2 * EM_LANES,
+    NEAR = 512, /* lines */
+    PLACES_SHIFT = 8,
+    PLACES = 1 << PLACES_SHIFT
 };
 
 enum wf_status em_counts_init(struct em_counts *c,
@@ -53,39 +56,82 @@ static unsigned lanes_of(const struct em_access *access)
     return (unsigned)__builtin_popcountll(access->lanes);
 }
 
-/* Whether the line is none of the seen ones. */
-static bool is_new(const uint64_t *seen, unsigned n, uint64_t line)
+/* The lines of the lanes' accesses, in the order of lanes; returns how many. */
+static unsigned list_lines(const struct em_access *access, uint64_t ret[MAX_LINES])
 {
-    bool found = false;
-    for (unsigned i = 0; i < n; i++) {
-        found = found || seen[i] == line;
-    }
-    return !found;
-}
-
-/* Different lines among the lanes' accesses. Lanes mostly go through memory upwards, so
- * that a line beyond the highest so far is new without a search. */
-static unsigned lines_of(const struct em_access *access)
-{
-    uint64_t seen[MAX_LINES];
-    uint64_t highest = 0;
-    uint64_t previous = UINT64_MAX;
     unsigned n = 0;
     for (uint64_t lanes = access->lanes; lanes; lanes &= lanes - 1) {
         uint64_t at = access->address[__builtin_ctzll(lanes)];
+        uint64_t first = at >> LINE_SHIFT;
         uint64_t last = (at + access->bytes - 1) >> LINE_SHIFT;
-        for (uint64_t line = at >> LINE_SHIFT; line <= last; line++) {
-            if (line == previous) {
-                continue;
-            }
-            previous = line;
-            if ((n == 0 || line > highest || is_new(seen, n, line)) && n < MAX_LINES) {
-                seen[n++] = line;
-            }
-            highest = line > highest ? line : highest;
-        }
+        ret[n] = first;
+        ret[n + 1] = last;
+        n += first == last ? 1 : 2;
     }
     return n;
+}
+
+/* Whether no line is lower than the one before; *ret: how many differ. */
+static bool is_upwards(const uint64_t *line, unsigned n, unsigned *ret)
+{
+    uint64_t down = 0;
+    uint64_t differ = 0;
+    for (unsigned i = 1; i < n; i++) {
+        down |= line[i] - line[i - 1]; /* addresses have 48 bits */
+        differ += line[i] != line[i - 1];
+    }
+    *ret = (unsigned)differ + 1;
+    return down >> 63 == 0;
+}
+
+/* The different ones of up to MAX_LINES lines that are near each other. */
+static unsigned count_near(const uint64_t *line, unsigned n, uint64_t lowest)
+{
+    uint64_t seen[NEAR / 64] = { 0 };
+    unsigned count = 0;
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t place = line[i] - lowest;
+        seen[place / 64] |= UINT64_C(1) << place % 64;
+    }
+    for (unsigned i = 0; i < NEAR / 64; i++) {
+        count += (unsigned)__builtin_popcountll(seen[i]);
+    }
+    return count;
+}
+
+/* The different ones of any, by a table of twice as many places. */
+static unsigned count_far(const uint64_t *line, unsigned n)
+{
+    uint64_t table[PLACES];
+    memset(table, 0xff, sizeof(table));
+    unsigned count = 0;
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t place = line[i] * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PLACES_SHIFT);
+        while (table[place] != UINT64_MAX && table[place] != line[i]) {
+            place = (place + 1) % PLACES;
+        }
+        count += table[place] == UINT64_MAX;
+        table[place] = line[i];
+    }
+    return count;
+}
+
+/* Different lines among the lanes' accesses. */
+static unsigned lines_of(const struct em_access *access)
+{
+    uint64_t line[MAX_LINES + 1];
+    unsigned n = list_lines(access, line);
+    unsigned count;
+    if (is_upwards(line, n, &count)) {
+        return count;
+    }
+    uint64_t lowest = line[0];
+    uint64_t highest = line[0];
+    for (unsigned i = 1; i < n; i++) {
+        lowest = line[i] < lowest ? line[i] : lowest;
+        highest = line[i] > highest ? line[i] : highest;
+    }
+    return highest - lowest < NEAR ? count_near(line, n, lowest) : count_far(line, n);
 }
 
 void em_count_global(struct em_wave *w, const struct em_access *access)

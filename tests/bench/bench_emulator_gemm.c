@@ -1,6 +1,9 @@
 /* Speed of a whole MFMA GEMM in the emulator: the pack's gfx942 kernel at one size, in
- * every mode, each the median of several launches, side by side in one run.
+ * every mode, each the median of several launches, side by side in one run: by the
+ * clock, and by the processor time of all threads.
+ *
  *   bench_emulator_gemm CODE-OBJECT [M N K [REPEATS]]
+ *
  * The kernel is gemm_f16_mfma_256x256_nt's or _128x128_nt's. */
 #include "core/parse.h"
 #include "tests/emulator/program.h"
@@ -8,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* The kernel's arguments as gemm_device.h lays them out. */
 struct arguments {
@@ -29,6 +33,8 @@ static const struct mode modes[] = {
     { "fast, checks", false, true, false, 1 },
     { "fast, checks + counters", false, true, true, 1 },
     { "exact, plain", true, false, false, 1 },
+    { "exact, counters", true, false, true, 1 },
+    { "exact, checks", true, true, false, 1 },
     { "exact, checks + counters", true, true, true, 1 },
     { "fast, plain", false, false, false, 2 },
     { "fast, checks + counters", false, true, true, 2 },
@@ -41,13 +47,26 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double median_s(struct program *p,
-                       const struct mode *mode,
-                       uint32_t grid,
-                       const struct arguments *args,
-                       unsigned repeats)
+/* Of all threads of the process. */
+static double cpu_s(void)
 {
-    double s[32];
+    struct timespec t;
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+struct times {
+    double wall_s, cpu_s; /* medians */
+};
+
+static struct times median(struct program *p,
+                           const struct mode *mode,
+                           uint32_t grid,
+                           const struct arguments *args,
+                           unsigned repeats)
+{
+    double wall[32];
+    double cpu[32];
     struct program_launch launch = { .grid = grid,
                                      .block = 256,
                                      .unchecked = !mode->checks,
@@ -55,17 +74,20 @@ static double median_s(struct program *p,
                                      .exact = mode->exact,
                                      .threads = mode->threads };
     for (unsigned i = 0; i < repeats; i++) {
+        double start = cpu_s();
         struct em_report r =
             program_run(p, "wf_gemm_f16", &launch, args, sizeof(*args));
         if (r.faulted) {
             (void)fprintf(stderr, "the kernel faulted: %s\n", r.fault.text);
             exit(1);
         }
-        s[i] = 1e-9 * (double)r.host_ns;
+        cpu[i] = cpu_s() - start;
+        wall[i] = 1e-9 * (double)r.host_ns;
         em_report_fini(&r);
     }
-    qsort(s, repeats, sizeof(s[0]), by_value);
-    return s[repeats / 2];
+    qsort(wall, repeats, sizeof(wall[0]), by_value);
+    qsort(cpu, repeats, sizeof(cpu[0]), by_value);
+    return (struct times){ wall[repeats / 2], cpu[repeats / 2] };
 }
 
 static void fill(uint64_t address, size_t count, uint32_t seed)
@@ -120,13 +142,15 @@ int main(int argc, char **argv)
     double gflop = 2e-9 * (double)m * (double)n * (double)k;
     printf("MFMA GEMM f16 NT, M N K = %lld %lld %lld, %u workgroups, median of %u\n\n",
            (long long)m, (long long)n, (long long)k, grid, repeats > 32 ? 32 : repeats);
-    printf("%-26s %8s %10s %14s\n", "mode", "threads", "GFLOP/s", "times as slow");
+    printf("%-26s %8s %10s %16s %14s\n", "mode", "threads", "GFLOP/s",
+           "a core's GFLOP/s", "times as slow");
     double plain = 0;
     for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
-        double s = median_s(&p, &modes[i], grid, &args, repeats > 32 ? 32 : repeats);
-        plain = i == 0 ? s : plain;
-        printf("%-26s %8u %10.2f %14.2f\n", modes[i].name, modes[i].threads, gflop / s,
-               s / plain);
+        struct times t =
+            median(&p, &modes[i], grid, &args, repeats > 32 ? 32 : repeats);
+        plain = i == 0 ? t.cpu_s : plain;
+        printf("%-26s %8u %10.2f %16.2f %14.2f\n", modes[i].name, modes[i].threads,
+               gflop / t.wall_s, gflop / t.cpu_s, t.cpu_s / plain);
     }
     program_close(&p);
     return 0;
