@@ -2,6 +2,7 @@
 # A private farm in one folder: database, coordinator and runners of this machine.
 #   tools/farm.sh start FOLDER [--workers N] [-- SETTINGS...]   all of it, until stop
 #   tools/farm.sh worker FOLDER NAME [OPTIONS...]   one runner more
+#   tools/farm.sh emulated FOLDER NAME N   one runner more, with N emulated MI300s
 #   tools/farm.sh env FOLDER        shell lines that point `wavefarm` at the farm
 #   tools/farm.sh status FOLDER     what runs; exit status 3: the farm does not answer
 #   tools/farm.sh stop FOLDER       end of every process; what is stored stays
@@ -217,6 +218,18 @@ farm_workers() {
     done
 }
 
+# farm_emulated NAME N: one runner with N emulated devices; the processors are split
+# among them.
+farm_emulated() {
+    local i options=()
+    for ((i = 0; i < $2; i++)); do
+        options+=(--device "emulator:$i")
+    done
+    WAVEFARM_EMULATOR_DEVICES=$2 \
+        WAVEFARM_EMULATOR_THREADS=$((($(nproc) + $2 - 1) / $2)) \
+        farm_worker "$1" "${options[@]}"
+}
+
 farm_has_runners() {
     [ "$(farm_sql "SELECT count(*) FROM session WHERE state = 'alive'")" -ge "$1" ]
 }
@@ -303,9 +316,9 @@ farm_status() {
 farm_main() {
     local command=${1:-} workers=0
     case $command in
-    start | worker | env | status | stop | remove) ;;
-    -h | --help) sed -n '2,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; return 0 ;;
-    *) sed -n '2,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; return 2 ;;
+    start | worker | emulated | env | status | stop | remove) ;;
+    -h | --help) sed -n '2,12s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; return 0 ;;
+    *) sed -n '2,12s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2; return 2 ;;
     esac
     [ $# -ge 2 ] || { echo "farm: which folder? tools/farm.sh $command FOLDER" >&2; return 2; }
     farm_use "$2" || return
@@ -323,6 +336,11 @@ farm_main() {
     worker)
         [ $# -ge 1 ] || { echo "farm: which name?" >&2; return 2; }
         farm_worker "$@"
+        ;;
+    emulated)
+        [[ $# -eq 2 && $2 =~ ^[1-9][0-9]?$ ]] ||
+            { echo "farm: tools/farm.sh emulated FOLDER NAME N" >&2; return 2; }
+        farm_emulated "$@"
         ;;
     *) "farm_$command" ;;
     esac
