@@ -25,11 +25,14 @@ static bool ordered_atomic(const struct em_inst *in, const char *name)
 }
 
 /* Acquires at the device's scope and loads that go past the caches are how workgroups
- * wait for each other. */
+ * wait for each other; glc of scalar loads is in sc0. */
 static bool waits_for_others(const struct em_inst *in, const char *name)
 {
     if (in->op == EM_buffer_inv) {
         return in->sc1;
+    }
+    if (in->encoding == EM_SMEM) {
+        return in->sc0 && has(name, "load_dword");
     }
     return in->sc1 && (has(name, "global_load_dword") || has(name, "flat_load_dword"));
 }

@@ -408,7 +408,8 @@ Test(race, what_may_order_workgroups)
     struct stage s;
     open_stage(&s);
     struct em_op past_caches = { .class = EM_CLASS_VMEM_LOAD, .in.sc1 = true };
-    for (unsigned how = 0; how < 4; how++) {
+    struct em_op scalar_glc = { .in = { .encoding = EM_SMEM, .sc0 = true } };
+    for (unsigned how = 0; how < 5; how++) {
         const uint8_t *at = s.memory + how * 16;
         const uint8_t *flag = s.memory + 512 + how * 16;
         struct em_wave *reader = s.wave[1][0];
@@ -420,6 +421,8 @@ Test(race, what_may_order_workgroups)
             flow = global_one(reader, &past_caches, EM_READ, flag, 0);
         } else if (how == 3) {
             em_race_fence(reader, false, true);
+        } else if (how == 4) {
+            flow = global_one(reader, &scalar_glc, EM_READ, flag, 0);
         }
         cr_assert_eq(flow, EM_GO);
         flow = global_one(reader, &global_op, EM_READ, at, 0);
