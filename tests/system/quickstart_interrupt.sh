@@ -55,7 +55,7 @@ for moment in 0 0.5 1.5; do
     interrupt_when "PostgreSQL and coordinator" "$moment"
     rm -rf "$folder"
 done
-interrupt_when "3 runners"
+interrupt_when "4 runners"
 interrupt_when "attention-quickstart"
 interrupt_when "attention-quickstart" 2
 
