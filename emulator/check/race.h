@@ -17,13 +17,17 @@ void em_lds_shadow_reset(struct em_lds_shadow *s); /* for the next workgroup */
 void em_lds_shadow_destroy(struct em_lds_shadow *s);
 struct em_global_shadow *em_global_shadow_create(void);
 void em_global_shadow_destroy(struct em_global_shadow *s);
+/* For the next launch, as if just created, but with less to do for the host. False: it
+ * has grown so large, or served so often, that it is to be destroyed. */
+bool em_global_shadow_renew(struct em_global_shadow *s);
 /* For a launch that runs a second time, on the memory that it left: the first write of
  * a dword counts although it writes what is there. */
 void em_global_shadow_again(struct em_global_shadow *s);
 
 /* Before the access is carried out, and after its bounds are known to be good: what is
  * there is compared with what will be written. ret_written (reads; may be NULL): per
- * dword of a lane's data, the lanes whose bytes were all written. A direct load to LDS
+ * dword of a lane's data, the lanes whose bytes were all written, with values that were
+ * written themselves. A direct load to LDS
  * is a write without data, before its em_shadow_issue. */
 enum em_flow em_race_lds(struct em_wave *w,
                          const struct em_op *op,

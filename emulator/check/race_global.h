@@ -43,9 +43,9 @@ struct em_global_access {
 static inline struct em_race_tags *em_race_tags_of(struct em_global_access *a,
                                                    uint64_t address)
 {
+    struct em_global_shadow *s = a->w->group->global_shadow;
     uint64_t number = address >> EM_CHUNK_SHIFT;
     if (number != a->number) {
-        struct em_global_shadow *s = a->w->group->global_shadow;
         if (number >= EM_CHUNKS) {
             return NULL;
         }
@@ -55,7 +55,14 @@ static inline struct em_race_tags *em_race_tags_of(struct em_global_access *a,
             a->chunk = em_race_add_chunk(s, number);
         }
     }
-    return a->chunk ? &a->chunk->tags[address / 4 % EM_CHUNK_DWORDS] : NULL;
+    if (!a->chunk) {
+        return NULL;
+    }
+    size_t page = (address >> EM_USE_SHIFT) % EM_CHUNK_USES;
+    if (atomic_load_explicit(&a->chunk->use[page], memory_order_acquire) != s->use) {
+        em_race_begin_use(s, a->chunk, page);
+    }
+    return &a->chunk->tags[address / 4 % EM_CHUNK_DWORDS];
 }
 
 /* Whether an access with that tag comes before what the wave does now. */

@@ -152,8 +152,7 @@ static inline bool whole(struct em_global_access *a,
                          const uint8_t *data,
                          unsigned n)
 {
-    if ((address & 3) ||
-        (address / 4 + n - 1) / EM_CHUNK_DWORDS != address / 4 / EM_CHUNK_DWORDS) {
+    if ((address & 3) || (address ^ (address + n * 4 - 1)) >> EM_USE_SHIFT) {
         return false;
     }
     struct em_race_tags *t = em_race_tags_of(a, address);
@@ -202,6 +201,7 @@ static bool row(struct em_global_access *a)
  * dword that several lanes have between them. */
 struct places {
     unsigned count, n;
+    bool row;        /* one behind the other, of 1 KiB at most */
     uint64_t active; /* bit a place */
     uint64_t address[EM_LANES];
     struct em_race_tags *tags[EM_LANES];
@@ -214,6 +214,7 @@ static void places_of_row(const struct em_access *access, struct places *p)
 {
     p->count = EM_LANES * access->bytes / 16;
     p->n = 4;
+    p->row = true;
     p->active = UINT64_MAX >> (EM_LANES - p->count);
     for (unsigned i = 0; i < p->count; i++) {
         p->address[i] = access->address[0] + (uint64_t)16 * i;
@@ -227,6 +228,7 @@ static void places_of_lanes(const struct em_access *access, struct places *p)
 {
     p->count = EM_LANES;
     p->n = access->bytes / 4;
+    p->row = false;
     p->active = access->lanes;
     uint64_t first = access->address[__builtin_ctzll(access->lanes)];
     for (unsigned i = 0; i < EM_LANES; i++) {
@@ -263,6 +265,7 @@ static bool places_of_parts(const struct em_access *access, struct places *p)
     }
     p->count = EM_LANES / each;
     p->n = 1;
+    p->row = false;
     p->active = UINT64_MAX >> (EM_LANES - p->count);
     for (unsigned i = 0; i < p->count; i++) {
         p->address[i] = access->address[i * each];
@@ -273,7 +276,22 @@ static bool places_of_parts(const struct em_access *access, struct places *p)
     return true;
 }
 
-/* Finds the tags; false: a place is not aligned, or in two chunks, or has no tags. */
+/* Sees to it that the tags of places in the chunk are the launch's. */
+static void begin_uses(struct em_global_access *a, const struct places *p)
+{
+    struct em_global_shadow *s = a->w->group->global_shadow;
+    struct em_race_chunk *chunk = a->chunk;
+    /* A row of places is in two pages at most. */
+    unsigned step = p->row ? p->count - 1 : 1;
+    for (unsigned i = 0; i < p->count; i += step) {
+        size_t page = (p->address[i] >> EM_USE_SHIFT) % EM_CHUNK_USES;
+        if (atomic_load_explicit(&chunk->use[page], memory_order_acquire) != s->use) {
+            em_race_begin_use(s, chunk, page);
+        }
+    }
+}
+
+/* Finds the tags; false: a place is not aligned, or in two pages, or has no tags. */
 static bool find_tags(struct em_global_access *a, struct places *p)
 {
     uint64_t first = p->address[0];
@@ -287,12 +305,12 @@ static bool find_tags(struct em_global_access *a, struct places *p)
         chunk |= at ^ first;
         crosses |= at ^ (at + last);
     }
-    if ((low & 3) || crosses >> EM_CHUNK_SHIFT) {
+    if ((low & 3) || crosses >> EM_USE_SHIFT) {
         return false;
     }
-    struct em_race_tags *base =
-        em_race_tags_of(a, first >> EM_CHUNK_SHIFT << EM_CHUNK_SHIFT);
-    if (chunk >> EM_CHUNK_SHIFT == 0 && base) {
+    if (chunk >> EM_CHUNK_SHIFT == 0 && em_race_tags_of(a, first)) {
+        begin_uses(a, p);
+        struct em_race_tags *base = a->chunk->tags;
         for (unsigned i = 0; i < p->count; i++) {
             p->tags[i] = base + p->address[i] / 4 % EM_CHUNK_DWORDS;
         }

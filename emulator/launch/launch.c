@@ -195,6 +195,17 @@ static enum wf_status look_at_code(struct em_plan *plan, struct wf_error *err)
     return WF_OK;
 }
 
+static void leave_shadow(struct em_plan *plan)
+{
+    struct em_global_shadow *s = plan->global_shadow;
+    if (s && em_global_shadow_renew(s)) {
+        em_space_leave_shadow(plan->launch->space, s, em_global_shadow_destroy);
+    } else {
+        em_global_shadow_destroy(s);
+    }
+    plan->global_shadow = NULL;
+}
+
 /* Everything is there: run it. */
 static enum wf_status run_plan(struct em_plan *plan,
                                struct em_report *report,
@@ -204,7 +215,10 @@ static enum wf_status run_plan(struct em_plan *plan,
     enum wf_status st = WF_OK;
     report->ordered = plan->ordered;
     if (l->options.check) {
-        plan->global_shadow = em_global_shadow_create();
+        plan->global_shadow = em_space_take_shadow(l->space);
+        if (!plan->global_shadow) {
+            plan->global_shadow = em_global_shadow_create();
+        }
         if (!plan->global_shadow) {
             return wf_errorf(err, WF_ENOMEM, "no memory for fault detection");
         }
@@ -220,7 +234,7 @@ static enum wf_status run_plan(struct em_plan *plan,
         report->host_ns = wf_monotonic_ns() - start;
         em_space_release(l->space);
     }
-    em_global_shadow_destroy(plan->global_shadow);
+    leave_shadow(plan);
     return st;
 }
 

@@ -53,6 +53,8 @@ struct em_space {
     uint64_t turn;
     uint32_t serial;
     _Atomic uint64_t used[MAX_DEVICES];
+    struct em_global_shadow *shadow;
+    void (*destroy_shadow)(struct em_global_shadow *);
 };
 
 static void *host(uint64_t address)
@@ -88,9 +90,35 @@ void em_space_destroy(struct em_space *space)
         struct arena *a = &space->arena[i];
         (void)munmap(host(a->begin), a->end - a->begin);
     }
+    if (space->shadow) {
+        space->destroy_shadow(space->shadow);
+    }
     (void)pthread_rwlock_destroy(&space->lock);
     free(space->record);
     free(space);
+}
+
+struct em_global_shadow *em_space_take_shadow(struct em_space *space)
+{
+    (void)pthread_rwlock_wrlock(&space->lock);
+    struct em_global_shadow *shadow = space->shadow;
+    space->shadow = NULL;
+    (void)pthread_rwlock_unlock(&space->lock);
+    return shadow;
+}
+
+void em_space_leave_shadow(struct em_space *space,
+                           struct em_global_shadow *shadow,
+                           void (*destroy)(struct em_global_shadow *))
+{
+    (void)pthread_rwlock_wrlock(&space->lock);
+    struct em_global_shadow *spare = space->shadow;
+    space->shadow = shadow;
+    space->destroy_shadow = destroy;
+    (void)pthread_rwlock_unlock(&space->lock);
+    if (spare) { /* of a launch that ran at the same time */
+        destroy(spare);
+    }
 }
 
 /* As much as the machine gives, at least `need`. */

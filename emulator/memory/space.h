@@ -76,6 +76,15 @@ bool em_space_touched(struct em_space *space,
                       uint64_t *ret_begin,
                       uint64_t *ret_end);
 
+/* What the races of global memory (check/race.h) are found with, between launches: the
+ * launch that takes it has it alone; NULL: there is none. What is left is the space's,
+ * which calls `destroy` in the end. */
+struct em_global_shadow;
+struct em_global_shadow *em_space_take_shadow(struct em_space *space);
+void em_space_leave_shadow(struct em_space *space,
+                           struct em_global_shadow *shadow,
+                           void (*destroy)(struct em_global_shadow *));
+
 /* A wave's or thread's view: remembers the allocations that it used last, so that a
  * check is a few compares. Valid while no allocation is freed: launches hold the space.
  */
