@@ -114,6 +114,21 @@ static void draw_access(struct stage *s, struct trial *t, bool whole, uint64_t b
     t->access.lanes = draw(s, 255) + 1;
 }
 
+/* All lanes in a row: of bytes, halves, dwords or more. */
+static void draw_row(struct stage *s, struct trial *t, bool whole, uint64_t base)
+{
+    static const unsigned sizes[] = { 4, 8, 16, 1, 2 };
+    unsigned bytes = sizes[draw(s, whole ? 3 : 5)];
+    make_access(t, draw(s, 2) ? EM_WRITE : EM_READ, bytes);
+    uint64_t first = base + draw(s, (BYTES - EM_LANES * bytes) / 4 + 1) * 4;
+    for (unsigned lane = 0; lane < EM_LANES; lane++) {
+        t->address[lane] = first + (uint64_t)lane * bytes;
+    }
+    t->access.lanes = UINT64_MAX;
+    t->access.contiguous = true;
+    t->access.stride = bytes > 4 ? 16 : 4;
+}
+
 /* What a byte went through since the last barrier. */
 struct seen {
     unsigned n;
@@ -172,8 +187,8 @@ static bool model_access(struct seen *seen,
                     found = found || conflicts(&seen[at], group, wave, t->access.kind);
                 } else {
                     note(&seen[at], group, wave, t->access.kind);
-                    memory[at] =
-                        t->access.kind == EM_WRITE ? t->data[lane][i] : memory[at];
+                    const uint8_t *data = t->data[0] + lane * t->access.stride;
+                    memory[at] = t->access.kind == EM_WRITE ? data[i] : memory[at];
                 }
             }
         }
@@ -245,7 +260,22 @@ Test(race, lds_parts_and_atomics_without_false_reports)
     close_stage(&s);
 }
 
-static void global_trials(struct stage *s, bool whole, unsigned trials)
+/* The next launch has the shadow of the last one, or a new one. */
+static void next_launch(struct stage *s)
+{
+    if (draw(s, 3) == 0 || !em_global_shadow_renew(s->global)) {
+        em_global_shadow_destroy(s->global);
+        s->global = em_global_shadow_create();
+        cr_assert_not_null(s->global);
+    }
+    for (unsigned i = 0; i < GROUPS; i++) {
+        s->group[i].global_shadow = s->global;
+        s->group[i].race_ordered = false;
+    }
+}
+
+/* Of 8 accesses, `rows` are rows of all lanes. */
+static void global_trials(struct stage *s, bool whole, unsigned rows, unsigned trials)
 {
     static struct seen seen[BYTES];
     static struct trial t;
@@ -258,24 +288,23 @@ static void global_trials(struct stage *s, bool whole, unsigned trials)
         unsigned group = draw(s, GROUPS);
         unsigned wave = draw(s, WAVES);
         struct em_group *g = &s->group[group];
-        draw_access(s, &t, whole, base);
+        if (draw(s, 8) < rows) {
+            draw_row(s, &t, whole, base);
+        } else {
+            draw_access(s, &t, whole, base);
+        }
         make_new(&t, &counter);
         bool fault = em_race_global(g->wave[wave], &global_op, &t.access) == EM_FAULTED;
         bool expected = model_access(seen, s->memory, base, &t, group, wave);
         cr_assert(!fault || expected, "trial %u: %s", n, g->fault.text);
+        cr_assert(rows < 8 || !whole || fault == expected, "trial %u is a race", n);
         /* Readers that share a dword by parts, or with later ones, may hide. */
         reported += fault;
         quiet += !fault;
         if (fault || draw(s, 4) == 0) { /* the next launch */
             memset(&g->fault, 0, sizeof(g->fault));
             memset(seen, 0, sizeof(seen));
-            em_global_shadow_destroy(s->global);
-            s->global = em_global_shadow_create();
-            cr_assert_not_null(s->global);
-            for (unsigned i = 0; i < GROUPS; i++) {
-                s->group[i].global_shadow = s->global;
-                s->group[i].race_ordered = false;
-            }
+            next_launch(s);
         }
     }
     cr_assert_gt(reported, trials / 50);
@@ -286,7 +315,7 @@ Test(race, global_whole_dwords)
 {
     struct stage s;
     open_stage(&s);
-    global_trials(&s, true, 3000);
+    global_trials(&s, true, 0, 3000);
     close_stage(&s);
 }
 
@@ -294,7 +323,7 @@ Test(race, global_parts_and_atomics_without_false_reports)
 {
     struct stage s;
     open_stage(&s);
-    global_trials(&s, false, 3000);
+    global_trials(&s, false, 0, 3000);
     close_stage(&s);
 }
 
@@ -430,5 +459,21 @@ Test(race, what_may_order_workgroups)
         s.group[1].race_ordered = false;
         memset(&s.group[1].fault, 0, sizeof(s.group[1].fault));
     }
+    close_stage(&s);
+}
+
+Test(race, global_rows_exactly)
+{
+    struct stage s;
+    open_stage(&s);
+    global_trials(&s, true, 8, 3000);
+    close_stage(&s);
+}
+
+Test(race, global_rows_and_lanes_without_false_reports)
+{
+    struct stage s;
+    open_stage(&s);
+    global_trials(&s, false, 5, 3000);
     close_stage(&s);
 }
