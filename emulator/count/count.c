@@ -187,23 +187,31 @@ static struct groups groups_of(const struct em_access *access)
     return (struct groups){ 8, read ? reads_of_16_bytes : of_8 };
 }
 
-/* Cycles of one group by the dwords that each bank has to give. */
+/* Cycles of one group by the dwords that each bank has to give. Lanes mostly go through
+ * LDS upwards, so that a dword beyond the bank's highest so far is new without a
+ * search.
+ */
 static unsigned by_dwords(const struct em_access *access, uint64_t lanes)
 {
     uint32_t seen[BANKS][EM_LANES * 2];
+    uint32_t highest[BANKS];
     uint8_t n[BANKS] = { 0 };
     unsigned worst = 1;
     for (; lanes; lanes &= lanes - 1) {
         uint64_t at = access->address[__builtin_ctzll(lanes)];
-        uint64_t last = (at + access->bytes - 1) / 4;
-        for (uint64_t dword = at / 4; dword <= last; dword++) {
+        uint32_t last = (uint32_t)((at + access->bytes - 1) / 4);
+        for (uint32_t dword = (uint32_t)(at / 4); dword <= last; dword++) {
             unsigned bank = dword % BANKS;
             unsigned i = 0;
-            while (i < n[bank] && seen[bank][i] != (uint32_t)dword) {
+            if (n[bank] > 0 && dword > highest[bank]) {
+                i = n[bank];
+            }
+            while (i < n[bank] && seen[bank][i] != dword) {
                 i++;
             }
             if (i == n[bank] && i < EM_LANES * 2) {
-                seen[bank][n[bank]++] = (uint32_t)dword;
+                seen[bank][n[bank]++] = dword;
+                highest[bank] = i == 0 || dword > highest[bank] ? dword : highest[bank];
             }
             worst = n[bank] > worst ? n[bank] : worst;
         }
@@ -211,8 +219,35 @@ static unsigned by_dwords(const struct em_access *access, uint64_t lanes)
     return worst;
 }
 
-/* Whether each bank has at most one dword to give: units are the lanes' 1, 2 or 4
- * dwords, which are aligned; `shift` is their log2 of bytes. */
+/* Each lane's banks, as a bit: units are the lanes' 1, 2 or 4 dwords, which are
+ * aligned; `shift` is their log2 of bytes. */
+static void banks_of(const struct em_access *access,
+                     unsigned shift,
+                     uint32_t ret[EM_LANES])
+{
+    uint32_t places = UINT32_C(128) >> shift;
+    for (unsigned i = 0; i < EM_LANES; i++) {
+        uint32_t unit = (uint32_t)access->address[i] >> shift;
+        uint32_t takes_part = (uint32_t)(access->lanes >> i & 1);
+        ret[i] = takes_part << (unit & (places - 1));
+    }
+}
+
+/* Whether all lanes have banks of their own: then and only then the sum of the bits is
+ * what they are together. */
+static bool is_apart(const uint32_t bank[EM_LANES], uint64_t lanes)
+{
+    uint64_t sum = 0;
+    uint64_t all = 0;
+    for (; lanes; lanes &= lanes - 1) {
+        uint64_t bit = bank[__builtin_ctzll(lanes)];
+        sum += bit;
+        all |= bit;
+    }
+    return sum == all;
+}
+
+/* Whether each bank has at most one dword to give. */
 static bool is_free(const struct em_access *access, uint64_t lanes, unsigned shift)
 {
     uint32_t unit_of[BANKS] = { 0 };
@@ -250,10 +285,15 @@ static void count_groups(struct em_counts *c, const struct em_access *access)
     struct groups groups = groups_of(access);
     unsigned shift = log2_of(access->bytes);
     bool units = shift != 0 && is_aligned(access);
+    uint32_t bank[EM_LANES];
+    if (units) {
+        banks_of(access, shift, bank);
+    }
     for (unsigned i = 0; i < groups.count; i++) {
         uint64_t lanes = groups.lanes[i] & access->lanes;
         if (lanes) {
-            bool free_of_conflicts = units && is_free(access, lanes, shift);
+            bool free_of_conflicts =
+                units && (is_apart(bank, lanes) || is_free(access, lanes, shift));
             unsigned cycles = free_of_conflicts ? 1 : by_dwords(access, lanes);
             c->lds_cycles += cycles;
             c->lds_conflict_cycles += cycles - 1;
