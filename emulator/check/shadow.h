@@ -34,6 +34,9 @@ struct em_shadow {
     uint64_t v[EM_ROWS]; /* bit a lane: was written */
     uint64_t s[2];       /* bit a scalar: was written */
     bool scc;
+    /* Of a pair of scalars that counts as unwritten: the lanes of which it, as a mask
+     * that a vector instruction gave, was written. */
+    uint64_t mask[EM_SCALARS / 2];
     /* Bit a register: a load is on its way. A word more than the registers need, so
      * that eight bytes may be read at any register's byte. */
     uint64_t v_pending[EM_ROWS / 64 + 1];
@@ -83,6 +86,24 @@ static inline void em_shadow_set_scalar(struct em_shadow *s,
     for (unsigned r = code; r < code + dwords && r < EM_SCALARS; r++) {
         uint64_t bit = UINT64_C(1) << (r % 64);
         s->s[r / 64] = written ? s->s[r / 64] | bit : s->s[r / 64] & ~bit;
+        if (!written) {
+            s->mask[r / 2] = 0;
+        }
+    }
+}
+/* A mask of lanes in two scalars: which of its bits were written. */
+static inline uint64_t em_shadow_get_mask(const struct em_shadow *s, unsigned code)
+{
+    struct em_operand o = { .code = (uint16_t)code, .dwords = 2 };
+    return em_shadow_get(s, o) | (code < EM_SCALARS ? s->mask[code / 2] : 0);
+}
+static inline void em_shadow_set_mask(struct em_shadow *s,
+                                      unsigned code,
+                                      uint64_t written)
+{
+    em_shadow_set_scalar(s, code, 2, ~written == 0);
+    if (~written && code < EM_SCALARS) {
+        s->mask[code / 2] = written;
     }
 }
 

@@ -98,8 +98,7 @@ static uint64_t result_written(const struct em_wave *w,
     }
     uint64_t written = ALL;
     if (plan->mask_use) {
-        struct em_operand mask = { plan->mask_code, 2, EM_MASK };
-        written = em_shadow_get(w->shadow, mask);
+        written = em_shadow_get_mask(w->shadow, plan->mask_code);
     }
     if (plan->mask_use == EM_MASK_SELECT) {
         uint64_t chosen = em_s64(w, plan->mask_code);
@@ -136,7 +135,7 @@ enum em_flow em_valu_shadow(struct em_wave *w, const struct em_op *op, uint64_t 
         if (plan.cmpx && !all) {
             return report_exec(w, op, &plan, lanes);
         }
-        em_shadow_set_scalar(w->shadow, in->dst.code, 2, all);
+        em_shadow_set_mask(w->shadow, in->dst.code, written | ~lanes);
         return EM_GO;
     }
     if (!all && in->dst.dwords == 2 && in->extra == EM_PLAIN &&
@@ -147,7 +146,7 @@ enum em_flow em_valu_shadow(struct em_wave *w, const struct em_op *op, uint64_t 
     }
     /* Last: the mask may be one of the sources. */
     if (plan.mask_out) {
-        em_shadow_set_scalar(w->shadow, in->sdst.code, 2, all);
+        em_shadow_set_mask(w->shadow, in->sdst.code, written | ~lanes);
     }
     return EM_GO;
 }

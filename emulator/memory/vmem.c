@@ -33,9 +33,9 @@ static enum em_flow check_uses(struct em_wave *w,
         em_shadow_use(w, op, m0, lanes, "address") != EM_GO) {
         return EM_FAULTED;
     }
-    bool stores =
-        what == EM_MEM_STORE || what == EM_MEM_ATOMIC || what == EM_MEM_STORE_FORMAT;
-    if (stores && in->encoding != EM_SCRATCH) {
+    bool stores = what == EM_MEM_STORE || what == EM_MEM_ATOMIC;
+    bool buffer = in->encoding == EM_MUBUF || in->encoding == EM_MTBUF;
+    if (stores && !buffer && in->encoding != EM_SCRATCH) {
         return em_shadow_use(w, op, in->src[1], lanes, "stored value");
     }
     return EM_GO;

@@ -163,6 +163,15 @@ static void load_zeros(struct em_wave *w,
     }
 }
 
+/* What lanes store that are in range: what the others would store goes nowhere. */
+static enum em_flow check_stored(struct em_wave *w,
+                                 const struct em_op *op,
+                                 struct em_operand data,
+                                 uint64_t lanes)
+{
+    return w->shadow ? em_shadow_use(w, op, data, lanes, "stored value") : EM_GO;
+}
+
 /* A register at a time: parts of lanes are out of range, or elements lie apart. The
  * address registers are kept: the first dwords loaded may overwrite them. */
 static enum em_flow run_dwords(struct em_wave *w,
@@ -195,6 +204,9 @@ static enum em_flow run_dwords(struct em_wave *w,
         *data = loads ? em_loaded(op) : op->in.src[1];
         data->code = (uint16_t)(data->code + j);
         data->dwords = 1;
+        if (!loads && check_stored(w, op, *data, t.lanes) != EM_GO) {
+            return EM_FAULTED;
+        }
         if (t.lanes) {
             em_target_order(&t, 4);
             enum em_flow flow = em_target_run(w, &one, loads ? &load : &store, &t);
@@ -221,7 +233,10 @@ static enum em_flow run_whole(struct em_wave *w,
         return em_load_to_lds(w, op, rule, t, outside);
     }
     enum em_flow flow = EM_GO;
-    if (t->lanes) {
+    if (rule->what != EM_MEM_LOAD) {
+        flow = check_stored(w, op, op->in.src[1], t->lanes);
+    }
+    if (flow == EM_GO && t->lanes) {
         em_target_order(t, rule->bytes);
         flow = em_target_run(w, op, rule, t);
     }
@@ -310,6 +325,9 @@ static enum em_flow run_format(struct em_wave *w,
     t.lanes = em_exec(w);
     t.where = EM_IN_GLOBAL;
     addresses(p, 0, moved.bytes, &t);
+    if (!loads && check_stored(w, op, op->in.src[1], t.lanes) != EM_GO) {
+        return EM_FAULTED;
+    }
     if (t.lanes) {
         em_target_order(&t, moved.bytes);
         enum em_flow flow = em_target_check(w, op, &moved, &t, NULL);

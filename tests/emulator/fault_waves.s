@@ -38,6 +38,50 @@
 	global_store_dword v1, v1, s[4:5]
 	END unwritten_unused
 
+// A lane mask is written lane by lane: lane 8 and up of the compared register are not.
+	KERNEL unwritten_mask_lanes
+	s_mov_b64 exec, 0xff
+	v_mov_b32_e32 v9, v0
+	s_mov_b64 exec, -1
+	v_cmp_eq_u32_e64 s[20:21], v9, 3
+	v_cndmask_b32_e64 v10, v1, v0, s[20:21]
+	s_mov_b64 exec, 0xff
+	global_store_dword v1, v10, s[4:5]
+	END unwritten_mask_lanes
+
+	KERNEL unwritten_mask_lane_8
+	s_mov_b64 exec, 0xff
+	v_mov_b32_e32 v9, v0
+	s_mov_b64 exec, -1
+	v_cmp_eq_u32_e64 s[20:21], v9, 3
+	v_cndmask_b32_e64 v10, v1, v0, s[20:21]
+	s_mov_b64 exec, 0x1ff
+	global_store_dword v1, v10, s[4:5]
+	END unwritten_mask_lane_8
+
+// A buffer of eight dwords: what the lanes behind them would store goes nowhere.
+	KERNEL unwritten_out_of_range
+	s_mov_b64 exec, 0xff
+	v_mov_b32_e32 v9, v0
+	v_mov_b32_e32 v10, v0
+	v_mov_b32_e32 v11, v0
+	s_mov_b64 exec, -1
+	s_mov_b32 s6, 32
+	s_mov_b32 s7, 0x20000
+	buffer_store_dword v9, v1, s[4:7], 0 offen
+	v_lshlrev_b32_e32 v2, 3, v0
+	buffer_store_dwordx2 v[10:11], v2, s[4:7], 0 offen
+	END unwritten_out_of_range
+
+	KERNEL unwritten_in_range
+	s_mov_b64 exec, 0xff
+	v_mov_b32_e32 v9, v0
+	s_mov_b64 exec, -1
+	s_mov_b32 s6, 36
+	s_mov_b32 s7, 0x20000
+	buffer_store_dword v9, v1, s[4:7], 0 offen
+	END unwritten_in_range
+
 	KERNEL unwritten_branch
 	s_cmp_eq_u32 s40, 0
 	s_cbranch_scc1 .Lunwritten_branch
@@ -204,6 +248,12 @@
 	.irp name, scalar_out_of_order, no_wait_direct, direct_ordered, direct_race
 	DESCRIBE \name
 	.endr
+	.irp name, unwritten_mask_lanes, unwritten_mask_lane_8
+	DESCRIBE \name
+	.endr
+	.irp name, unwritten_out_of_range, unwritten_in_range
+	DESCRIBE \name
+	.endr
 	.irp name, bad_instruction, bad_jump, bad_register, scratch_beyond
 	DESCRIBE \name
 	.endr
@@ -316,6 +366,30 @@ amdhsa.kernels:
       { .offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global },
       { .offset: 8, .size: 8, .value_kind: global_buffer, .address_space: global } ] }
   - { .name: bad_jump, .symbol: bad_jump.kd, .kernarg_segment_size: 16,
+      .kernarg_segment_align: 8, .group_segment_fixed_size: 4096,
+      .private_segment_fixed_size: 64, .wavefront_size: 64, .sgpr_count: 48,
+      .vgpr_count: 64, .max_flat_workgroup_size: 1024, .args: [
+      { .offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global },
+      { .offset: 8, .size: 8, .value_kind: global_buffer, .address_space: global } ] }
+  - { .name: unwritten_mask_lanes, .symbol: unwritten_mask_lanes.kd, .kernarg_segment_size: 16,
+      .kernarg_segment_align: 8, .group_segment_fixed_size: 4096,
+      .private_segment_fixed_size: 64, .wavefront_size: 64, .sgpr_count: 48,
+      .vgpr_count: 64, .max_flat_workgroup_size: 1024, .args: [
+      { .offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global },
+      { .offset: 8, .size: 8, .value_kind: global_buffer, .address_space: global } ] }
+  - { .name: unwritten_mask_lane_8, .symbol: unwritten_mask_lane_8.kd, .kernarg_segment_size: 16,
+      .kernarg_segment_align: 8, .group_segment_fixed_size: 4096,
+      .private_segment_fixed_size: 64, .wavefront_size: 64, .sgpr_count: 48,
+      .vgpr_count: 64, .max_flat_workgroup_size: 1024, .args: [
+      { .offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global },
+      { .offset: 8, .size: 8, .value_kind: global_buffer, .address_space: global } ] }
+  - { .name: unwritten_out_of_range, .symbol: unwritten_out_of_range.kd, .kernarg_segment_size: 16,
+      .kernarg_segment_align: 8, .group_segment_fixed_size: 4096,
+      .private_segment_fixed_size: 64, .wavefront_size: 64, .sgpr_count: 48,
+      .vgpr_count: 64, .max_flat_workgroup_size: 1024, .args: [
+      { .offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global },
+      { .offset: 8, .size: 8, .value_kind: global_buffer, .address_space: global } ] }
+  - { .name: unwritten_in_range, .symbol: unwritten_in_range.kd, .kernarg_segment_size: 16,
       .kernarg_segment_align: 8, .group_segment_fixed_size: 4096,
       .private_segment_fixed_size: 64, .wavefront_size: 64, .sgpr_count: 48,
       .vgpr_count: 64, .max_flat_workgroup_size: 1024, .args: [
