@@ -168,8 +168,9 @@ static inline enum em_flow each_whole(struct em_global_access *a, unsigned n)
     const struct em_access *access = a->access;
     for (uint64_t lanes = access->lanes; lanes; lanes &= lanes - 1) {
         unsigned lane = (unsigned)__builtin_ctzll(lanes);
-        const uint8_t *data =
-            access->data ? access->data + (size_t)lane * access->stride : NULL;
+        const uint8_t *data = access->kind == EM_READ
+                                  ? NULL
+                                  : access->data + (size_t)lane * access->stride;
         if (!whole(a, access->address[lane], data, n) &&
             em_race_lane(a, lane) == EM_FAULTED) {
             return EM_FAULTED;
@@ -178,30 +179,20 @@ static inline enum em_flow each_whole(struct em_global_access *a, unsigned n)
     return EM_GO;
 }
 
-/* All lanes' dwords in a row: four dwords at a time. */
-static bool row(struct em_global_access *a)
-{
-    const struct em_access *access = a->access;
-    if (!access->contiguous ||
-        (access->kind == EM_WRITE && access->stride != access->bytes)) {
-        return false;
-    }
-    uint64_t bytes = (uint64_t)EM_LANES * access->bytes;
-    for (uint64_t i = 0; i < bytes; i += 16) {
-        const uint8_t *data = access->kind == EM_WRITE ? access->data + i : NULL;
-        /* What a part of the row marked already is marked again, to no effect. */
-        if (!whole(a, access->address[0] + i, data, 4)) {
-            return false;
-        }
-    }
-    return true;
-}
+/* A row of lanes: whole dwords of memory, one behind the other, 16 bytes at a time. */
+struct row {
+    uint64_t address;
+    unsigned bytes; /* 64 to 1024 */
+    struct em_race_tags *tags;
+    const uint8_t *data; /* writes: all of it in a row */
+    uint8_t packed[EM_LANES * 2];
+};
 
-/* The parts of an access, of n dwords each: lanes, or 16 bytes of a row of lanes, or a
- * dword that several lanes have between them. */
+/* The parts of an access, of n dwords each: lanes, or a dword that two or four lanes
+ * have between them. */
 struct places {
     unsigned count, n;
-    bool row;        /* one behind the other, of 1 KiB at most */
+    bool lanes;      /* place i is lane i */
     uint64_t active; /* bit a place */
     uint64_t address[EM_LANES];
     struct em_race_tags *tags[EM_LANES];
@@ -210,17 +201,61 @@ struct places {
     uint8_t packed[EM_LANES * 2];
 };
 
-static void places_of_row(const struct em_access *access, struct places *p)
+/* The lanes' bytes or halves of registers, one behind the other. */
+static void pack(const struct em_access *access, uint8_t ret[EM_LANES * 2])
 {
-    p->count = EM_LANES * access->bytes / 16;
-    p->n = 4;
-    p->row = true;
-    p->active = UINT64_MAX >> (EM_LANES - p->count);
-    for (unsigned i = 0; i < p->count; i++) {
-        p->address[i] = access->address[0] + (uint64_t)16 * i;
+    const uint8_t *data = access->data;
+    if (access->bytes == 2) {
+        for (unsigned i = 0; i < EM_LANES; i++) {
+            memcpy(&ret[2 * i], data + (size_t)4 * i, 2);
+        }
+    } else {
+        for (unsigned i = 0; i < EM_LANES; i++) {
+            ret[i] = data[(size_t)4 * i];
+        }
     }
-    p->data = access->data;
-    p->stride = 16;
+}
+
+/* False: it is no row, or not aligned, or in two chunks, or has no tags. */
+static bool find_row(struct em_global_access *a, struct row *r)
+{
+    const struct em_access *access = a->access;
+    bool part = access->bytes < 4;
+    if (!access->contiguous || access->bytes == 3 ||
+        (!part && access->bytes % 4 != 0)) {
+        return false;
+    }
+    r->address = access->address[0];
+    r->bytes = EM_LANES * access->bytes;
+    r->data = access->data;
+    uint64_t last = r->address + r->bytes - 1;
+    if ((r->address & 3) || (r->address ^ last) >> EM_CHUNK_SHIFT) {
+        return false;
+    }
+    if (access->kind == EM_WRITE) {
+        if (access->stride != (part ? 4 : access->bytes)) {
+            return false;
+        }
+        if (part) {
+            pack(access, r->packed);
+            r->data = r->packed;
+        }
+    }
+    r->tags = em_race_tags_of(a, r->address);
+    return r->tags && em_race_tags_of(a, last); /* it is in two pages at most */
+}
+
+static UNLOCKED bool row_is_alike(const struct row *r)
+{
+    uint64_t first;
+    memcpy(&first, r->tags, sizeof(first));
+    __m256i all = _mm256_set1_epi64x((long long)first);
+    __m256i differs = _mm256_setzero_si256();
+    for (unsigned i = 0; i < r->bytes / 4; i += 4) {
+        __m256i tags = _mm256_loadu_si256((const void *)(r->tags + i));
+        differs = _mm256_or_si256(differs, _mm256_xor_si256(tags, all));
+    }
+    return _mm256_testz_si256(differs, differs);
 }
 
 /* What is out of use stands where the first lane does. */
@@ -228,50 +263,46 @@ static void places_of_lanes(const struct em_access *access, struct places *p)
 {
     p->count = EM_LANES;
     p->n = access->bytes / 4;
-    p->row = false;
+    p->lanes = true;
     p->active = access->lanes;
     uint64_t first = access->address[__builtin_ctzll(access->lanes)];
-    for (unsigned i = 0; i < EM_LANES; i++) {
-        p->address[i] = access->lanes >> i & 1 ? access->address[i] : first;
+    if (access->lanes == UINT64_MAX) {
+        memcpy(p->address, access->address, sizeof(p->address));
+    } else {
+        for (unsigned i = 0; i < EM_LANES; i++) {
+            p->address[i] = access->lanes >> i & 1 ? access->address[i] : first;
+        }
     }
     p->data = access->data;
     p->stride = access->stride;
 }
 
-static void pack(const struct em_access *access, struct places *p)
+/* Bytes or halves of dwords, of neighbouring lanes. `each` is a constant where this is
+ * called: how many make a dword. */
+static inline bool places_of_parts(const struct em_access *access,
+                                   struct places *p,
+                                   unsigned each)
 {
-    const uint8_t *data = access->data;
-    for (unsigned i = 0; i < EM_LANES && access->bytes == 2; i++) {
-        memcpy(&p->packed[2 * i], data + (size_t)4 * i, 2);
-    }
-    for (unsigned i = 0; i < EM_LANES && access->bytes == 1; i++) {
-        p->packed[i] = data[(size_t)4 * i];
-    }
-    p->data = p->packed;
-    p->stride = 4;
-}
-
-/* Bytes or halves of dwords, of neighbouring lanes. */
-static bool places_of_parts(const struct em_access *access, struct places *p)
-{
-    unsigned each = 4 / access->bytes;
     uint64_t differs = ~access->lanes;
-    for (unsigned i = 0; i < EM_LANES; i++) {
-        uint64_t whole = access->address[i - i % each];
-        differs |= access->address[i] ^ (whole + (uint64_t)(i % each) * access->bytes);
+    for (unsigned i = 0; i < EM_LANES; i += each) {
+        for (unsigned k = 1; k < each; k++) {
+            differs |= access->address[i + k] ^ (access->address[i] + k * (4 / each));
+        }
     }
     if (differs || (access->kind == EM_WRITE && access->stride != 4)) {
         return false;
     }
     p->count = EM_LANES / each;
     p->n = 1;
-    p->row = false;
+    p->lanes = false;
     p->active = UINT64_MAX >> (EM_LANES - p->count);
-    for (unsigned i = 0; i < p->count; i++) {
+    for (unsigned i = 0; i < EM_LANES / each; i++) {
         p->address[i] = access->address[i * each];
     }
     if (access->kind == EM_WRITE) {
-        pack(access, p);
+        pack(access, p->packed);
+        p->data = p->packed;
+        p->stride = 4;
     }
     return true;
 }
@@ -281,9 +312,7 @@ static void begin_uses(struct em_global_access *a, const struct places *p)
 {
     struct em_global_shadow *s = a->w->group->global_shadow;
     struct em_race_chunk *chunk = a->chunk;
-    /* A row of places is in two pages at most. */
-    unsigned step = p->row ? p->count - 1 : 1;
-    for (unsigned i = 0; i < p->count; i += step) {
+    for (unsigned i = 0; i < p->count; i++) {
         size_t page = (p->address[i] >> EM_USE_SHIFT) % EM_CHUNK_USES;
         if (atomic_load_explicit(&chunk->use[page], memory_order_acquire) != s->use) {
             em_race_begin_use(s, chunk, page);
@@ -326,20 +355,19 @@ static bool find_tags(struct em_global_access *a, struct places *p)
 
 static bool find_places(struct em_global_access *a, struct places *p)
 {
-    const struct em_access *access = a->access;
-    unsigned bytes = access->bytes;
-    if (bytes == 1 || bytes == 2) {
-        return places_of_parts(access, p) && find_tags(a, p);
-    }
-    if (access->contiguous && bytes % 4 == 0 &&
-        (access->kind == EM_READ || access->stride == bytes)) {
-        places_of_row(access, p);
-    } else if (bytes == 4 || bytes == 8 || bytes == 16) {
-        places_of_lanes(access, p);
-    } else {
+    switch (a->access->bytes) {
+    case 1:
+        return places_of_parts(a->access, p, 4) && find_tags(a, p);
+    case 2:
+        return places_of_parts(a->access, p, 2) && find_tags(a, p);
+    case 4:
+    case 8:
+    case 16:
+        places_of_lanes(a->access, p);
+        return find_tags(a, p);
+    default:
         return false;
     }
-    return find_tags(a, p);
 }
 
 /* Whether all tags are those of the first dword. */
@@ -393,57 +421,117 @@ static UNLOCKED void set_tags(const struct places *p, struct em_race_tags tags)
     }
 }
 
-/* `n` is a constant where this is called. */
-static inline UNLOCKED void mark_written(const struct em_global_access *a,
-                                         const struct places *p,
-                                         unsigned n)
-{
-    __m256i mine = set1(a->mine);
-    for (uint64_t left = p->active; left; left &= left - 1) {
-        unsigned i = (unsigned)__builtin_ctzll(left);
-        __m256i tags = load_tags(p->tags[i], n);
-        __m256i silent = same_data(p->address[i], p->data + i * p->stride, n);
-        __m256i result = _mm256_blendv_epi8(mine, tags, silent);
-        store_tags(p->tags[i], _mm256_blend_epi32(tags, result, WRITERS), n);
-    }
-}
+/* What an access makes of dwords that all have those tags. */
+enum outcome {
+    UNKNOWN, /* perhaps a conflict */
+    KEEP,
+    SET,    /* to *ret */
+    WRITTEN /* mine, but where the value is there already */
+};
 
-/* All dwords have the same tags, and nothing is in conflict. */
-static UNLOCKED bool run_alike(const struct em_global_access *a, const struct places *p)
+static enum outcome outcome_of(const struct em_global_access *a,
+                               struct em_race_tags tags,
+                               struct em_race_tags *ret)
 {
-    if (!alike(p)) {
-        return false;
-    }
-    struct em_race_tags tags = *p->tags[0];
     if (!em_race_precedes(a, tags.writer)) {
-        return false;
+        return UNKNOWN;
     }
     if (a->access->kind == EM_READ) {
-        uint32_t reader = with_reader(a, tags.reader);
-        if (reader != tags.reader) {
-            tags.reader = reader;
-            set_tags(p, tags);
-        }
-        return true;
+        *ret = (struct em_race_tags){ tags.writer, with_reader(a, tags.reader) };
+        return ret->reader == tags.reader ? KEEP : SET;
     }
     if (!em_race_precedes(a, tags.reader)) {
+        return UNKNOWN;
+    }
+    return tags.writer == a->mine ? KEEP : WRITTEN;
+}
+
+static UNLOCKED bool run_row(const struct em_global_access *a, const struct row *r)
+{
+    struct em_race_tags next = { 0, 0 };
+    enum outcome outcome = row_is_alike(r) ? outcome_of(a, *r->tags, &next) : UNKNOWN;
+    uint64_t one;
+    memcpy(&one, &next, sizeof(one));
+    __m256i all = _mm256_set1_epi64x((long long)one);
+    for (unsigned i = 0; i < r->bytes / 4 && outcome != KEEP; i += 4) {
+        struct em_race_tags *t = r->tags + i;
+        uint64_t address = r->address + 4 * (uint64_t)i;
+        /* What a part of the row marked already is marked again, to no effect. */
+        if (outcome == SET) {
+            store_tags(t, all, 4);
+        } else if (a->access->kind == EM_READ
+                       ? !read_whole(a, t, 4)
+                       : !write_whole(a, t, address, r->data + 4 * (size_t)i, 4)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static inline UNLOCKED bool read_one(const struct em_global_access *a,
+                                     struct em_race_tags *t)
+{
+    if (!em_race_precedes(a, t->writer)) {
         return false;
     }
-    if (tags.writer == a->mine) {
+    uint32_t reader = with_reader(a, t->reader);
+    if (reader != t->reader) {
+        t->reader = reader;
+    }
+    return true;
+}
+
+/* `n` is a constant where this is called. False: places are no lanes, and something may
+ * be in conflict. */
+static inline UNLOCKED bool each_place(struct em_global_access *a,
+                                       const struct places *p,
+                                       unsigned n,
+                                       enum em_flow *ret)
+{
+    bool read = a->access->kind == EM_READ;
+    for (uint64_t left = p->active; left; left &= left - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(left);
+        struct em_race_tags *t = p->tags[i];
+        bool done = read && n == 1 ? read_one(a, t)
+                    : read
+                        ? read_whole(a, t, n)
+                        : write_whole(a, t, p->address[i], p->data + i * p->stride, n);
+        if (!done && !p->lanes) {
+            return false;
+        }
+        if (!done && em_race_lane(a, i) == EM_FAULTED) {
+            *ret = EM_FAULTED;
+            return true;
+        }
+    }
+    return true;
+}
+
+static UNLOCKED bool run_places(struct em_global_access *a,
+                                const struct places *p,
+                                enum em_flow *ret)
+{
+    struct em_race_tags next;
+    *ret = EM_GO;
+    switch (alike(p) ? outcome_of(a, *p->tags[0], &next) : UNKNOWN) {
+    case KEEP:
         return true;
+    case SET:
+        set_tags(p, next);
+        return true;
+    case UNKNOWN:
+    case WRITTEN:
+    default:
+        break;
     }
     switch (p->n) {
     case 1:
-        mark_written(a, p, 1);
-        break;
+        return each_place(a, p, 1, ret);
     case 2:
-        mark_written(a, p, 2);
-        break;
+        return each_place(a, p, 2, ret);
     default:
-        mark_written(a, p, 4);
-        break;
+        return each_place(a, p, 4, ret);
     }
-    return true;
 }
 
 /* Lanes that read a part of a dword each. */
@@ -471,10 +559,16 @@ static UNLOCKED enum em_flow each_part(struct em_global_access *a)
 enum em_flow em_race_plain(struct em_global_access *a)
 {
     const struct em_access *access = a->access;
-    struct places p;
-    if ((find_places(a, &p) && run_alike(a, &p)) ||
-        (access->bytes % 4 == 0 && row(a))) {
+    union {
+        struct row row;
+        struct places places;
+    } u;
+    enum em_flow flow;
+    if (find_row(a, &u.row) && run_row(a, &u.row)) {
         return EM_GO;
+    }
+    if (find_places(a, &u.places) && run_places(a, &u.places, &flow)) {
+        return flow;
     }
     switch (access->bytes) {
     case 1:
