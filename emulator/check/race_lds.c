@@ -17,6 +17,7 @@ struct lds_access {
     struct em_wave *w;
     const struct em_access *access;
     const uint8_t *data;       /* of a write that may be silent */
+    const uint8_t *loaded;     /* of a direct load */
     uint32_t self;             /* the wave's bit */
     uint32_t high;             /* its time, placed */
     uint32_t limit_w, limit_r; /* tags above are unsettled */
@@ -122,20 +123,38 @@ static uint32_t joined(uint32_t tag, uint32_t limit, uint32_t mine)
 
 /* Whether the lane's write leaves those bytes as they are. */
 static bool is_silent(const struct lds_access *a,
+                      const uint8_t *written,
                       unsigned lane,
                       uint32_t dword,
                       uint32_t bytes)
 {
-    if (!a->data || (a->s->written[dword] & bytes) != bytes) {
+    if (!written || (a->s->written[dword] & bytes) != bytes) {
         return false;
     }
-    const uint8_t *data = a->data + (size_t)lane * a->access->stride;
+    const uint8_t *data = written + (size_t)lane * a->access->stride;
     const uint8_t *lds = a->w->group->lds;
     for (unsigned i = 0; i < 4; i++) {
         uint64_t at = (uint64_t)dword * 4 + i;
         if ((bytes >> i & 1) && lds[at] != data[at - a->access->address[lane]]) {
             return false;
         }
+    }
+    return true;
+}
+
+/* A direct load that brings what another wave wrote or loads: each wave may wait for
+ * its own and read. */
+static bool is_loaded_twice(const struct lds_access *a,
+                            unsigned lane,
+                            uint32_t dword,
+                            uint32_t bytes)
+{
+    uint32_t *tag = &a->s->writer[dword];
+    if (!is_silent(a, a->loaded, lane, dword, bytes) || *tag <= a->limit_w) {
+        return false;
+    }
+    if (*tag != EM_LDS_PENDING) {
+        *tag |= a->self;
     }
     return true;
 }
@@ -174,10 +193,13 @@ static enum em_flow touch(const struct lds_access *a,
 {
     struct em_lds_shadow *s = a->s;
     uint32_t mine = a->high | bytes << EM_LDS_BYTES_SHIFT | a->self;
+    if (is_loaded_twice(a, lane, dword, bytes)) {
+        return EM_GO;
+    }
     if (s->writer[dword] == EM_LDS_PENDING) {
         return pending_fault(a, op, lane, dword);
     }
-    if (is_silent(a, lane, dword, bytes)) {
+    if (is_silent(a, a->data, lane, dword, bytes)) {
         uint32_t kind = EM_LDS_BYTES | EM_LDS_ATOMIC;
         if (s->writer[dword] > a->limit_w && ((s->writer[dword] ^ mine) & kind) == 0) {
             s->writer[dword] |= a->self;
@@ -456,14 +478,14 @@ enum em_flow em_race_lds(struct em_wave *w,
         return EM_GO;
     }
     em_race_lds_barriers(w);
+    bool direct = op->class == EM_CLASS_VMEM_LOAD;
     const struct lds_access a = {
         .s = s,
         .w = w,
         .access = access,
         /* A direct load is on its way whatever it brings. */
-        .data = access->kind == EM_WRITE && op->class != EM_CLASS_VMEM_LOAD
-                    ? access->data
-                    : NULL,
+        .data = access->kind == EM_WRITE && !direct ? access->data : NULL,
+        .loaded = access->kind == EM_WRITE && direct ? access->data : NULL,
         .self = UINT32_C(1) << w->id,
         .high = s->time[w->id] << EM_LDS_TIME_SHIFT,
         .limit_w = (s->base_w + 1) << EM_LDS_TIME_SHIFT,
@@ -496,6 +518,8 @@ void em_race_lds_pending(struct em_wave *w, uint32_t begin, uint32_t end, bool p
             s->writer[i] = EM_LDS_PENDING;
         } else if (!pending && tag == EM_LDS_PENDING) {
             s->writer[i] = s->time[w->id] << EM_LDS_TIME_SHIFT | EM_LDS_BYTES | self;
+        } else if (!pending && tag > limit && (tag & EM_LDS_ATOMIC) == 0) {
+            s->writer[i] |= self; /* another wave loaded the same, and waited first */
         }
     }
     if (pending) {

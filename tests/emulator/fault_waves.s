@@ -180,6 +180,31 @@
 	global_store_dword v1, v2, s[6:7]
 	END direct_ordered
 
+// Both waves load the same dwords to the same LDS; each waits for its own and reads.
+	KERNEL direct_twice
+	s_mov_b32 m0, 0
+	v_and_b32_e32 v1, 0xff, v1
+	global_load_lds_dword v1, s[4:5]
+	s_waitcnt vmcnt(0)
+	ds_read_b32 v2, v1
+	global_load_lds_dword v1, s[4:5]
+	s_barrier
+	s_waitcnt vmcnt(0) lgkmcnt(0)
+	ds_read_b32 v3, v1
+	s_waitcnt lgkmcnt(0)
+	global_store_dword v1, v2, s[6:7]
+	END direct_twice
+
+// Not the same dwords: the second wave's load is not what the first one reads.
+	KERNEL direct_twice_others
+	s_mov_b32 m0, 0
+	v_add_u32_e32 v3, 4, v1
+	global_store_dword v1, v3, s[4:5]
+	s_waitcnt vmcnt(0)
+	global_load_lds_dword v1, s[4:5]
+	s_waitcnt vmcnt(0)
+	END direct_twice_others
+
 // The same without the wait.
 	KERNEL direct_race
 	s_mov_b32 m0, 0
@@ -249,6 +274,9 @@
 	DESCRIBE \name
 	.endr
 	.irp name, unwritten_mask_lanes, unwritten_mask_lane_8
+	DESCRIBE \name
+	.endr
+	.irp name, direct_twice, direct_twice_others
 	DESCRIBE \name
 	.endr
 	.irp name, unwritten_out_of_range, unwritten_in_range
@@ -390,6 +418,18 @@ amdhsa.kernels:
       { .offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global },
       { .offset: 8, .size: 8, .value_kind: global_buffer, .address_space: global } ] }
   - { .name: unwritten_in_range, .symbol: unwritten_in_range.kd, .kernarg_segment_size: 16,
+      .kernarg_segment_align: 8, .group_segment_fixed_size: 4096,
+      .private_segment_fixed_size: 64, .wavefront_size: 64, .sgpr_count: 48,
+      .vgpr_count: 64, .max_flat_workgroup_size: 1024, .args: [
+      { .offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global },
+      { .offset: 8, .size: 8, .value_kind: global_buffer, .address_space: global } ] }
+  - { .name: direct_twice, .symbol: direct_twice.kd, .kernarg_segment_size: 16,
+      .kernarg_segment_align: 8, .group_segment_fixed_size: 4096,
+      .private_segment_fixed_size: 64, .wavefront_size: 64, .sgpr_count: 48,
+      .vgpr_count: 64, .max_flat_workgroup_size: 1024, .args: [
+      { .offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global },
+      { .offset: 8, .size: 8, .value_kind: global_buffer, .address_space: global } ] }
+  - { .name: direct_twice_others, .symbol: direct_twice_others.kd, .kernarg_segment_size: 16,
       .kernarg_segment_align: 8, .group_segment_fixed_size: 4096,
       .private_segment_fixed_size: 64, .wavefront_size: 64, .sgpr_count: 48,
       .vgpr_count: 64, .max_flat_workgroup_size: 1024, .args: [

@@ -412,6 +412,8 @@ static const struct {
     { "scalar_out_of_order", EM_FAULT_MISSING_WAIT, 64, 0, -1, "s20 is read" },
     { "no_wait_direct", EM_FAULT_MISSING_WAIT, 64, 0, 0, "LDS bytes 0 to 3" },
     { "direct_ordered", EM_FAULT_NONE, 128, 0, 0, NULL },
+    { "direct_twice", EM_FAULT_NONE, 128, 0, 0, NULL },
+    { "direct_twice_others", EM_FAULT_LDS_RACE, 128, 1, 0, "LDS bytes 0 to 3" },
     { "direct_race", EM_FAULT_LDS_RACE, 128, 1, 0, "LDS bytes 0 to 3" },
     { "bad_instruction", EM_FAULT_BAD_INSTRUCTION, 64, 0, -1, NULL },
     { "bad_jump", EM_FAULT_BAD_JUMP, 64, 0, -1, NULL },
