@@ -2,11 +2,17 @@
  * a value that was written. */
 #include "emulator/exec/scalar_internal.h"
 
-/* Whether the values that the result is made of were written. */
+static bool is_exec(struct em_operand o)
+{
+    return o.code >= EM_EXEC && o.code < EM_SCALARS;
+}
+
+/* Whether the values that the result is made of were written. EXEC is, and is not among
+ * op->read. */
 static bool sources_written(const struct em_shadow *s, const struct em_op *op)
 {
     bool all = !(op->flags & EM_READS_SCC) || s->scc;
-    bool any = false;
+    bool any = is_exec(op->in.src[0]) || is_exec(op->in.src[1]);
     for (unsigned i = 0; i < op->reads; i++) {
         struct em_operand o = { .code = op->read[i].first,
                                 .dwords = (uint8_t)op->read[i].count };
@@ -19,7 +25,7 @@ static bool sources_written(const struct em_shadow *s, const struct em_op *op)
 
 static bool writes_exec(const struct em_op *op)
 {
-    return op->in.dst.code >= EM_EXEC && op->in.dst.code < EM_SCALARS;
+    return is_exec(op->in.dst);
 }
 
 enum em_flow em_scalar_track(struct em_wave *w, const struct em_op *op)

@@ -354,6 +354,13 @@ Test(scalar, lane_masks_may_be_merged_with_an_undefined_one)
     cr_expect(written(s.w, 10));
     cr_expect_eq(run_on(s.w, EM_s_and_b64, 10, 2, 4), EM_GO);
     cr_expect_not(written(s.w, 10));
+    /* EXEC is a written one too. */
+    cr_expect_eq(run_on(s.w, EM_s_or_b64, 10, 4, EM_EXEC), EM_GO);
+    cr_expect(written(s.w, 10));
+    cr_expect_eq(run_on(s.w, EM_s_andn2_b64, 12, 4, EM_EXEC), EM_GO);
+    cr_expect_not(written(s.w, 12));
+    cr_expect_eq(run_on(s.w, EM_s_or_b64, 12, EM_EXEC, 12), EM_GO);
+    cr_expect(written(s.w, 12));
     shadowed_fini(&s);
 }
 
