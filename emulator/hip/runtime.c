@@ -81,12 +81,11 @@ void em_hip_set_current(int device)
 
 /* --- errors --- */
 
-hipError_t em_hip_fail(hipError_t code)
+void em_hip_keep_error(hipError_t code)
 {
     if (code != hipSuccess) {
         last_error = code;
     }
-    return code;
 }
 
 hipError_t em_hip_fail_words(hipError_t code, const char *format, ...)

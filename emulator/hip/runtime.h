@@ -51,7 +51,12 @@ hipError_t em_hip_ready(struct em_hip **ret);
 /* As above, and that the number is one of its devices. */
 hipError_t em_hip_device_ready(int device, struct em_hip **ret);
 /* Remembers a failure as the thread's last error; returns it. */
-hipError_t em_hip_fail(hipError_t code);
+void em_hip_keep_error(hipError_t code);
+static inline hipError_t em_hip_fail(hipError_t code)
+{
+    em_hip_keep_error(code);
+    return code;
+}
 /* As above with words: on standard error, or for a host of ours with hipGetErrorString.
  */
 __attribute__((format(printf, 2, 3))) hipError_t em_hip_fail_words(hipError_t code,
