@@ -29,12 +29,13 @@ static hipError_t check(struct em_hip *hip,
     struct em_allocation a;
     char where[256];
     uint64_t at = (uintptr_t)ptr;
-    if (em_space_covers(hip->space, at, bytes) ||
-        (ptr != NULL && !device && !in_space(hip, at, &a))) {
+    if (ptr != NULL && (em_space_covers(hip->space, at, bytes) ||
+                        (!device && !in_space(hip, at, &a)))) {
         return hipSuccess;
     }
     em_space_explain(hip->space, at, bytes, where, sizeof(where));
-    return em_hip_fail_words(hipErrorInvalidValue, "%s: %s", what, where);
+    (void)em_hip_fail_words(hipErrorInvalidValue, "%s: %s", what, where);
+    return hipErrorInvalidValue;
 }
 
 static hipError_t check_kind(int kind)
