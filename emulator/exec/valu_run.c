@@ -104,8 +104,8 @@ static inline void shadow_plain(struct em_wave *w,
     for (unsigned i = 0; i < plan.sources && !plan.same; i++) {
         written &= em_shadow_get(s, op->in.src[i]);
     }
-    if ((plan.wide & 8) && (lanes & ~written)) {
-        (void)em_valu_shadow(w, op, lanes); /* each dword for itself */
+    if (lanes & ~written) {
+        (void)em_valu_shadow(w, op, lanes); /* each dword for itself, and more */
         return;
     }
     uint64_t *dst = &s->v[op->in.dst.code - EM_VGPR0];

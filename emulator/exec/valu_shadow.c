@@ -89,6 +89,14 @@ static uint64_t source_written(const struct em_wave *w,
     return written;
 }
 
+/* A byte put into a vector of bytes at an index that is not constant. A mask that is
+ * one (copysign) chooses bits of both, which must be written then. */
+static bool inserts(const struct em_inst *in)
+{
+    uint16_t mask = in->src[0].code;
+    return in->op == EM_v_bfi_b32 && (em_is_vector(mask) || mask < EM_SCALARS);
+}
+
 static uint64_t result_written(const struct em_wave *w,
                                const struct em_inst *in,
                                const struct em_valu_plan *plan)
@@ -104,6 +112,10 @@ static uint64_t result_written(const struct em_wave *w,
         uint64_t chosen = em_s64(w, plan->mask_code);
         return written & ((source_written(w, in, 0) & ~chosen) |
                           (source_written(w, in, 1) & chosen));
+    }
+    if (inserts(in)) {
+        return source_written(w, in, 0) &
+               (source_written(w, in, 1) | source_written(w, in, 2));
     }
     for (unsigned i = 0; i < plan->sources; i++) {
         written &= source_written(w, in, i);

@@ -394,6 +394,26 @@ Test(valu_store, the_dwords_of_a_sum_count_each_for_itself)
     cr_assert_eq(wave->shadow->v[1], 0xf);
 }
 
+/* A vector of bytes that a loop fills starts with a register that nothing wrote. */
+Test(valu_store, a_byte_put_into_an_unwritten_register_is_written)
+{
+    watch();
+    wave->shadow->v[2] = 0xf0;
+    wave->shadow->v[3] = 0x3c;
+    struct em_inst in = inst(EM_v_bfi_b32, EM_VOP3, 3);
+    case_src(&in, 0, EM_SGPR0);
+    run_inst(&in);
+    cr_assert_eq(wave->shadow->v[0], 0);
+    em_shadow_set_scalar(wave->shadow, EM_SGPR0, 1, true);
+    run_inst(&in);
+    cr_assert_eq(wave->shadow->v[0], 0xfc);
+    /* copysign */
+    case_src(&in, 0, EM_LITERAL);
+    in.literal = 0x7fffffff;
+    run_inst(&in);
+    cr_assert_eq(wave->shadow->v[0], 0x30);
+}
+
 Test(valu_store, cndmask_asks_for_the_chosen_source_and_the_mask)
 {
     watch();
