@@ -71,12 +71,11 @@ static inline __m256i settled(const struct em_global_access *a,
     return _mm256_or_si256(none, _mm256_or_si256(same_wave, barrier));
 }
 
-/* n (1, 2, 4) whole dwords: true where nothing is in conflict, and they are marked. */
-static inline UNLOCKED bool read_whole(const struct em_global_access *a,
-                                       struct em_race_tags *t,
-                                       unsigned n)
+/* Tags of whole dwords that are read: false: perhaps a conflict. */
+static inline bool with_readers(const struct em_global_access *a,
+                                __m256i tags,
+                                __m256i *ret)
 {
-    __m256i tags = load_tags(t, n);
     __m256i group;
     __m256i epoch;
     __m256i fine = settled(a, tags, &group, &epoch);
@@ -88,6 +87,7 @@ static inline UNLOCKED bool read_whole(const struct em_global_access *a,
     __m256i keep = _mm256_or_si256(_mm256_cmpeq_epi32(tags, mine),
                                    _mm256_cmpeq_epi32(tags, several));
     if ((bits(keep) & READERS) == READERS) {
+        *ret = tags;
         return true;
     }
     /* Whole dwords of another workgroup, or of a wave of this one since the barrier,
@@ -99,7 +99,51 @@ static inline UNLOCKED bool read_whole(const struct em_global_access *a,
     __m256i result = _mm256_blendv_epi8(several, waves, group);
     result = _mm256_blendv_epi8(mine, result, whole);
     result = _mm256_blendv_epi8(result, tags, keep);
-    store_tags(t, _mm256_blend_epi32(tags, result, READERS), n);
+    *ret = _mm256_blend_epi32(tags, result, READERS);
+    return true;
+}
+
+static inline bool is_same(__m256i a, __m256i b)
+{
+    __m256i differs = _mm256_xor_si256(a, b);
+    return _mm256_testz_si256(differs, differs);
+}
+
+/* n (1, 2, 4) whole dwords: true where nothing is in conflict, and they are marked. */
+static inline UNLOCKED bool read_whole(const struct em_global_access *a,
+                                       struct em_race_tags *t,
+                                       unsigned n)
+{
+    __m256i tags = load_tags(t, n);
+    __m256i result;
+    if (!with_readers(a, tags, &result)) {
+        return false;
+    }
+    if (!is_same(tags, result)) {
+        store_tags(t, result, n);
+    }
+    return true;
+}
+
+/* Four dwords anywhere. */
+static inline UNLOCKED bool read_four(const struct em_global_access *a,
+                                      struct em_race_tags *const t[4])
+{
+    long long there[4];
+    for (unsigned i = 0; i < 4; i++) {
+        memcpy(&there[i], t[i], sizeof(there[i]));
+    }
+    __m256i tags = _mm256_set_epi64x(there[3], there[2], there[1], there[0]);
+    __m256i result;
+    if (!with_readers(a, tags, &result)) {
+        return false;
+    }
+    if (!is_same(tags, result)) {
+        store_tags(t[0], result, 1);
+        store_tags(t[1], _mm256_permute4x64_epi64(result, 1), 1);
+        store_tags(t[2], _mm256_permute4x64_epi64(result, 2), 1);
+        store_tags(t[3], _mm256_permute4x64_epi64(result, 3), 1);
+    }
     return true;
 }
 
@@ -446,6 +490,22 @@ static enum outcome outcome_of(const struct em_global_access *a,
     return tags.writer == a->mine ? KEEP : WRITTEN;
 }
 
+/* Nothing is in conflict: the dwords whose value changes get the tag. */
+static UNLOCKED void mark_row(const struct em_global_access *a, const struct row *r)
+{
+    const uint8_t *there = (const uint8_t *)(uintptr_t)r->address;
+    __m256i mine = set1(a->mine);
+    for (unsigned i = 0; i < r->bytes; i += 16) {
+        __m256i *t = (__m256i *)(void *)(r->tags + i / 4);
+        __m128i now = _mm_loadu_si128((const void *)(there + i));
+        __m128i then = _mm_loadu_si128((const void *)(r->data + i));
+        __m256i silent = _mm256_cvtepi32_epi64(_mm_cmpeq_epi32(now, then));
+        __m256i tags = _mm256_loadu_si256(t);
+        __m256i result = _mm256_blendv_epi8(mine, tags, silent);
+        _mm256_storeu_si256(t, _mm256_blend_epi32(tags, result, WRITERS));
+    }
+}
+
 static UNLOCKED bool run_row(const struct em_global_access *a, const struct row *r)
 {
     struct em_race_tags next = { 0, 0 };
@@ -453,6 +513,10 @@ static UNLOCKED bool run_row(const struct em_global_access *a, const struct row 
     uint64_t one;
     memcpy(&one, &next, sizeof(one));
     __m256i all = _mm256_set1_epi64x((long long)one);
+    if (outcome == WRITTEN) {
+        mark_row(a, r);
+        return true;
+    }
     for (unsigned i = 0; i < r->bytes / 4 && outcome != KEEP; i += 4) {
         struct em_race_tags *t = r->tags + i;
         uint64_t address = r->address + 4 * (uint64_t)i;
@@ -468,17 +532,22 @@ static UNLOCKED bool run_row(const struct em_global_access *a, const struct row 
     return true;
 }
 
-static inline UNLOCKED bool read_one(const struct em_global_access *a,
-                                     struct em_race_tags *t)
+/* A dword for each lane, four lanes at a time; what is out of use reads what the first
+ * lane does. */
+static UNLOCKED enum em_flow read_dwords(struct em_global_access *a,
+                                         const struct places *p)
 {
-    if (!em_race_precedes(a, t->writer)) {
-        return false;
+    for (unsigned i = 0; i < EM_LANES; i += 4) {
+        if (read_four(a, &p->tags[i])) {
+            continue;
+        }
+        for (unsigned lane = i; lane < i + 4; lane++) {
+            if ((p->active >> lane & 1) && em_race_lane(a, lane) == EM_FAULTED) {
+                return EM_FAULTED;
+            }
+        }
     }
-    uint32_t reader = with_reader(a, t->reader);
-    if (reader != t->reader) {
-        t->reader = reader;
-    }
-    return true;
+    return EM_GO;
 }
 
 /* `n` is a constant where this is called. False: places are no lanes, and something may
@@ -492,10 +561,8 @@ static inline UNLOCKED bool each_place(struct em_global_access *a,
     for (uint64_t left = p->active; left; left &= left - 1) {
         unsigned i = (unsigned)__builtin_ctzll(left);
         struct em_race_tags *t = p->tags[i];
-        bool done = read && n == 1 ? read_one(a, t)
-                    : read
-                        ? read_whole(a, t, n)
-                        : write_whole(a, t, p->address[i], p->data + i * p->stride, n);
+        bool done = read ? read_whole(a, t, n)
+                         : write_whole(a, t, p->address[i], p->data + i * p->stride, n);
         if (!done && !p->lanes) {
             return false;
         }
@@ -505,6 +572,28 @@ static inline UNLOCKED bool each_place(struct em_global_access *a,
         }
     }
     return true;
+}
+
+/* Nothing is in conflict: the dwords whose value changes get the tag. `n` is a constant
+ * where this is called. */
+static inline UNLOCKED void mark_written(const struct em_global_access *a,
+                                         const struct places *p,
+                                         unsigned n)
+{
+    uint32_t mine = a->mine;
+    for (uint64_t left = p->active; left; left &= left - 1) {
+        unsigned i = (unsigned)__builtin_ctzll(left);
+        const uint8_t *there = (const uint8_t *)(uintptr_t)p->address[i];
+        const uint8_t *data = p->data + i * p->stride;
+        struct em_race_tags *t = p->tags[i];
+        for (unsigned k = 0; k < n; k++) {
+            uint32_t now;
+            uint32_t then;
+            memcpy(&now, there + (size_t)4 * k, 4);
+            memcpy(&then, data + (size_t)4 * k, 4);
+            t[k].writer = now == then ? t[k].writer : mine;
+        }
+    }
 }
 
 static UNLOCKED bool run_places(struct em_global_access *a,
@@ -519,10 +608,22 @@ static UNLOCKED bool run_places(struct em_global_access *a,
     case SET:
         set_tags(p, next);
         return true;
-    case UNKNOWN:
     case WRITTEN:
+        if (p->n == 1) {
+            mark_written(a, p, 1);
+        } else if (p->n == 2) {
+            mark_written(a, p, 2);
+        } else {
+            mark_written(a, p, 4);
+        }
+        return true;
+    case UNKNOWN:
     default:
         break;
+    }
+    if (p->n == 1 && p->lanes && a->access->kind == EM_READ) {
+        *ret = read_dwords(a, p);
+        return true;
     }
     switch (p->n) {
     case 1:
