@@ -465,6 +465,24 @@ static enum em_flow every_lane(const struct lds_access *a, const struct em_op *o
     return EM_GO;
 }
 
+/* Bytes that get a value which was never written are as if never written themselves.
+ * In the order of lanes: of several that store to one byte the last one wins. */
+static void note_stored(const struct lds_access *a)
+{
+    const struct em_access *access = a->access;
+    for (uint64_t lanes = access->lanes; lanes; lanes &= lanes - 1) {
+        unsigned lane = (unsigned)__builtin_ctzll(lanes);
+        uint64_t begin = access->address[lane];
+        for (unsigned i = 0; i < access->bytes && begin + i < a->s->bytes; i++) {
+            uint64_t at = begin + i;
+            uint8_t bit = (uint8_t)(1U << at % 4);
+            uint8_t *there = &a->s->written[at / 4];
+            bool good = access->written[i / 4] >> lane & 1;
+            *there = (uint8_t)(good ? *there | bit : *there & ~bit);
+        }
+    }
+}
+
 enum em_flow em_race_lds(struct em_wave *w,
                          const struct em_op *op,
                          const struct em_access *access,
@@ -494,6 +512,9 @@ enum em_flow em_race_lds(struct em_wave *w,
         .ret_written = ret_written,
     };
     enum em_flow flow = every_lane(&a, op);
+    if (access->written) {
+        note_stored(&a);
+    }
     s->used[w->id] = true;
     if (access->kind == EM_ATOMIC) {
         em_race_lds_synchronise(s, w->id);

@@ -58,6 +58,7 @@ struct em_wave {
     uint8_t state;       /* launch/: enum em_wave_state */
     uint32_t barriers;   /* passed */
     uint32_t fork_depth; /* s_cbranch_*_fork: entries on the stack in SGPRs */
+    void *rows;          /* the memory that v is in */
     _Alignas(64) uint32_t temp[12][EM_LANES]; /* sources with modifiers, results */
 };
 

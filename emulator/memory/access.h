@@ -28,6 +28,9 @@ struct em_access {
      * that a write of the value that is there already can be told); else NULL. */
     const uint8_t *data;
     unsigned stride;
+    /* What a store or an atomic takes from registers, dword by dword of a lane: the
+     * lanes in which it was written; NULL: all. */
+    const uint64_t *written;
 };
 
 #endif

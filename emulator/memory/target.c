@@ -163,6 +163,36 @@ static void written_data(const struct em_memory_rule *rule,
     }
 }
 
+/* Whether a DS operation takes values from registers that were never written; then
+ * *ret: the lanes in which each dword of them was. */
+static bool takes_unwritten(const struct em_wave *w,
+                            const struct em_op *op,
+                            const struct em_memory_rule *rule,
+                            uint64_t lanes,
+                            uint64_t ret[4])
+{
+    struct em_operand from = op->in.src[1];
+    if (op->in.encoding != EM_DS || !em_is_vector(from.code)) {
+        return false;
+    }
+    uint64_t all = lanes;
+    for (unsigned i = 0; i < 4; i++) {
+        unsigned dword = i < rule->dwords ? i : 0;
+        struct em_operand one = { .code = (uint16_t)(from.code + dword), .dwords = 1 };
+        ret[i] = em_shadow_get(w->shadow, one);
+        all &= ret[i];
+    }
+    if (rule->what == EM_MEM_ATOMIC) { /* all of the result is of all of the data */
+        if (em_atomic_has_other(rule->atomic)) {
+            struct em_operand other = op->in.src[2];
+            other.dwords = rule->dwords;
+            all &= em_shadow_get(w->shadow, other);
+        }
+        ret[0] = ret[1] = ret[2] = ret[3] = all;
+    }
+    return all != lanes;
+}
+
 static enum em_flow check_race(struct em_wave *w,
                                const struct em_op *op,
                                const struct em_memory_rule *rule,
@@ -176,7 +206,13 @@ static enum em_flow check_race(struct em_wave *w,
     }
     enum em_flow flow = EM_GO;
     if (t->where == EM_IN_LDS) {
+        uint64_t written[4];
+        if (access->kind != EM_READ &&
+            takes_unwritten(w, op, rule, access->lanes, written)) {
+            access->written = written;
+        }
         flow = w->group->lds_shadow ? em_race_lds(w, op, access, t->written) : EM_GO;
+        access->written = NULL;
     } else if (w->group->global_shadow) {
         flow = em_race_global(w, op, access);
     }

@@ -63,8 +63,7 @@ enum em_flow em_target_run(struct em_wave *w,
                            const struct em_memory_rule *rule,
                            struct em_target *t);
 
-/* The data register of a load or an atomic that returns; of a store or atomic. */
+/* The data register of a load or an atomic that returns. */
 struct em_operand em_loaded(const struct em_op *op);
-struct em_operand em_stored(const struct em_op *op);
 
 #endif

@@ -43,6 +43,17 @@ Test(isa, a_literal_is_the_second_word)
     expect_text(0x8000ff01, 0x12345678, "s_add_u32 s0, s1, 0x12345678");
 }
 
+/* Of an F64 it is the upper half; the top bit is the sign. */
+Test(isa, a_literal_of_64_bits_may_have_its_top_bit_set)
+{
+    const struct em_inst in = decode(0x7e021eff, 0x80000000);
+    cr_expect_eq(in.op, EM_v_cvt_f32_f64);
+    cr_expect_eq(in.src[0].code, EM_LITERAL);
+    cr_expect_eq(in.src[0].type, EM_F64);
+    expect_text(0x7e021eff, 0x80000000, "v_cvt_f32_f64_e32 v1, 0x80000000");
+    expect_text(0x7e021eff, 0xfff80000, "v_cvt_f32_f64_e32 v1, 0xfff80000");
+}
+
 Test(isa, accumulating_operations_read_their_destination)
 {
     const struct em_inst in = decode(0x76040602, 0); /* v_fmac_f32 v2, s2, v3 */

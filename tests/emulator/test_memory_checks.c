@@ -163,6 +163,79 @@ Test(memory_checks, what_was_never_written_to_lds_is_known)
     cr_assert_eq(shadow_of(31), UINT64_MAX);
 }
 
+/* Two rows of lanes, 8 bytes apart, are stored and read again. */
+static void pass_through_lds(enum em_opcode op, unsigned dwords)
+{
+    for (unsigned i = 0; i < EM_LANES; i++) {
+        f.w->v[i] = 8 * i;
+    }
+    written(0, 1, UINT64_MAX);
+    struct em_inst in = store(op, EM_DS, dwords);
+    expect_good(&in);
+    wait_all();
+    in = load(EM_ds_read_b64, EM_DS, 2);
+    in.dst = v(20, 2);
+    expect_good(&in);
+    wait_all();
+}
+
+Test(memory_checks, what_was_never_written_stays_so_in_lds)
+{
+    written(8, 2, UINT64_MAX);
+    pass_through_lds(EM_ds_write_b64, 2); /* all of it had a value before */
+    cr_assert_eq(shadow_of(20) & shadow_of(21), UINT64_MAX);
+    em_shadow_set(f.w->shadow, v(8, 1), 1 << 5, 0);
+    em_shadow_set(f.w->shadow, v(9, 1), 1 << 7, 0);
+    em_set_s64(f.w, EM_EXEC, ~UINT64_C(0x80)); /* lane 7 stores nothing */
+    f.w->v[8 * EM_LANES + 6] = 77;
+    pass_through_lds(EM_ds_write_b64, 2);
+    cr_assert_eq(shadow_of(20), ~UINT64_C(0x20));
+    cr_assert_eq(shadow_of(21), UINT64_MAX);
+    struct em_inst in = load(EM_ds_read_b32, EM_DS, 1);
+    in.src[0] = v(20, 1);
+    expect_fault(&in, EM_FAULT_UNINITIALISED, "read from LDS that was never written");
+    cr_assert_eq(f.group.fault.lane, 5);
+    em_set_s64(f.w, EM_EXEC, UINT64_MAX);
+    written(8, 2, UINT64_MAX);
+    pass_through_lds(EM_ds_write_b64, 2);
+    cr_assert_eq(shadow_of(20) & shadow_of(21), UINT64_MAX);
+}
+
+Test(memory_checks, parts_and_atomics_of_unwritten_values_in_lds)
+{
+    written(8, 2, UINT64_MAX);
+    pass_through_lds(EM_ds_write_b64, 2);
+    em_shadow_set(f.w->shadow, v(8, 1), 1 << 3, 0);
+    pass_through_lds(EM_ds_write_b8, 1);
+    cr_assert_eq(shadow_of(20), ~UINT64_C(8));
+    cr_assert_eq(shadow_of(21), UINT64_MAX);
+    em_shadow_set(f.w->shadow, v(8, 1), 1 << 4, 0);
+    pass_through_lds(EM_ds_add_u64, 2);
+    cr_assert_eq(shadow_of(20), ~UINT64_C(0x18));
+    cr_assert_eq(shadow_of(21), ~UINT64_C(0x18));
+}
+
+/* Of lanes that store to one address the last one wins. */
+Test(memory_checks, the_last_lane_says_whether_lds_is_written)
+{
+    written(0, 1, UINT64_MAX);
+    memset(f.w->v, 0, EM_LANES * sizeof(*f.w->v));
+    em_shadow_set(f.w->shadow, v(8, 1), ~UINT64_C(0), UINT64_MAX >> 1);
+    struct em_inst in = store(EM_ds_write_b32, EM_DS, 1);
+    expect_good(&in);
+    wait_all();
+    struct em_inst read = load(EM_ds_read_b32, EM_DS, 1);
+    read.dst = v(20, 1);
+    expect_good(&read);
+    cr_assert_eq(shadow_of(20), 0);
+    wait_all();
+    em_shadow_set(f.w->shadow, v(8, 1), ~UINT64_C(0), UINT64_MAX << 1);
+    expect_good(&in);
+    wait_all();
+    expect_good(&read);
+    cr_assert_eq(shadow_of(20), UINT64_MAX);
+}
+
 Test(memory_checks, a_load_is_on_its_way_until_it_is_waited_for)
 {
     addresses();
