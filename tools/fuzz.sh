@@ -13,7 +13,7 @@ fuzz_one() {
     seeds=tests/fuzz/corpus/${name#fuzz_}
     mkdir -p "$grow/$name"
     "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -verbosity=0 \
-        -print_final_stats=1 -artifact_prefix="$grow/$name-" "$grow/$name" \
+        -print_funcs=0 -print_final_stats=1 -artifact_prefix="$grow/$name-" "$grow/$name" \
         $([ -d "$seeds" ] && echo "$seeds") 2>&1 |
         sed "s/^/$name: /"
 }
