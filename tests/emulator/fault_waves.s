@@ -223,6 +223,24 @@
 	s_waitcnt lgkmcnt(0)
 	END direct_race
 
+// Each wave reads what the other one wrote, and soon writes over its own: a race that
+// waves which keep pace do not lose.
+	KERNEL keeping_pace
+	ds_write_b32 v1, v0
+	s_waitcnt lgkmcnt(0)
+	s_barrier
+	v_xor_b32_e32 v2, 0x100, v1
+	ds_read_b32 v3, v2
+	s_waitcnt lgkmcnt(0)
+	v_mov_b32_e32 v4, 0
+	s_nop 0
+	s_nop 0
+	s_nop 0
+	s_nop 0
+	ds_write_b32 v1, v4
+	global_store_dword v1, v3, s[4:5]
+	END keeping_pace
+
 	KERNEL bad_instruction
 	.long 0x00000000
 	.long 0xffffffff
@@ -276,7 +294,7 @@
 	.irp name, unwritten_mask_lanes, unwritten_mask_lane_8
 	DESCRIBE \name
 	.endr
-	.irp name, direct_twice, direct_twice_others
+	.irp name, direct_twice, direct_twice_others, keeping_pace
 	DESCRIBE \name
 	.endr
 	.irp name, unwritten_out_of_range, unwritten_in_range
@@ -430,6 +448,12 @@ amdhsa.kernels:
       { .offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global },
       { .offset: 8, .size: 8, .value_kind: global_buffer, .address_space: global } ] }
   - { .name: direct_twice_others, .symbol: direct_twice_others.kd, .kernarg_segment_size: 16,
+      .kernarg_segment_align: 8, .group_segment_fixed_size: 4096,
+      .private_segment_fixed_size: 64, .wavefront_size: 64, .sgpr_count: 48,
+      .vgpr_count: 64, .max_flat_workgroup_size: 1024, .args: [
+      { .offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global },
+      { .offset: 8, .size: 8, .value_kind: global_buffer, .address_space: global } ] }
+  - { .name: keeping_pace, .symbol: keeping_pace.kd, .kernarg_segment_size: 16,
       .kernarg_segment_align: 8, .group_segment_fixed_size: 4096,
       .private_segment_fixed_size: 64, .wavefront_size: 64, .sgpr_count: 48,
       .vgpr_count: 64, .max_flat_workgroup_size: 1024, .args: [

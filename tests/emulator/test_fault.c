@@ -442,3 +442,20 @@ Test(fault, waves_by_hand)
         close_bench(&b);
     }
 }
+
+/* A race of two waves: reported, or else decided as on a device where they keep pace.
+ */
+Test(fault, waves_keep_pace_without_fault_detection)
+{
+    struct bench b;
+    open_bench(&b, FAULT_WAVES);
+    run(&b, "keeping_pace", (struct program_launch){ .grid = 1, .block = 128 });
+    expect(&b, "keeping_pace", EM_FAULT_LDS_RACE, 1, 1);
+    struct program_launch l = { .grid = 1, .block = 128, .unchecked = true };
+    program_good(&b.p, "keeping_pace", &l, &b.arguments, sizeof(b.arguments));
+    const uint32_t *result = program_host(b.arguments.a);
+    for (uint32_t i = 0; i < 128; i++) {
+        cr_assert_eq(result[i], i ^ 64, "item %u: %u", i, result[i]);
+    }
+    close_bench(&b);
+}
