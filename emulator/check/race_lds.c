@@ -11,20 +11,6 @@
 
 #include <immintrin.h>
 
-/* An access, prepared. */
-struct lds_access {
-    struct em_lds_shadow *s;
-    struct em_wave *w;
-    const struct em_access *access;
-    const uint8_t *data;       /* of a write that may be silent */
-    const uint8_t *loaded;     /* of a direct load */
-    uint32_t self;             /* the wave's bit */
-    uint32_t high;             /* its time, placed */
-    uint32_t limit_w, limit_r; /* tags above are unsettled */
-    uint32_t pc;
-    uint64_t *ret_written;
-};
-
 /* The waves of a tag whose access is not ordered before what `id` does. */
 static uint32_t unordered(uint32_t tag, const uint32_t known[EM_MAX_WAVES], unsigned id)
 {
@@ -57,7 +43,7 @@ static const struct em_wave *loader_of(const struct em_group *g,
     return NULL;
 }
 
-static enum em_flow pending_fault(const struct lds_access *a,
+static enum em_flow pending_fault(const struct em_lds_access *a,
                                   const struct em_op *op,
                                   unsigned lane,
                                   uint32_t dword)
@@ -79,7 +65,7 @@ static enum em_flow pending_fault(const struct lds_access *a,
     return flow;
 }
 
-static enum em_flow race_fault(const struct lds_access *a,
+static enum em_flow race_fault(const struct em_lds_access *a,
                                const struct em_op *op,
                                unsigned lane,
                                uint32_t dword,
@@ -122,7 +108,7 @@ static uint32_t joined(uint32_t tag, uint32_t limit, uint32_t mine)
 }
 
 /* Whether the lane's write leaves those bytes as they are. */
-static bool is_silent(const struct lds_access *a,
+static bool is_silent(const struct em_lds_access *a,
                       const uint8_t *written,
                       unsigned lane,
                       uint32_t dword,
@@ -144,7 +130,7 @@ static bool is_silent(const struct lds_access *a,
 
 /* A direct load that brings what another wave wrote or loads: each wave may wait for
  * its own and read. */
-static bool is_loaded_twice(const struct lds_access *a,
+static bool is_loaded_twice(const struct em_lds_access *a,
                             unsigned lane,
                             uint32_t dword,
                             uint32_t bytes)
@@ -160,7 +146,7 @@ static bool is_loaded_twice(const struct lds_access *a,
 }
 
 /* Waves whose access of the dword is in conflict; *ret_writer: as writers. */
-static uint32_t conflicts(const struct lds_access *a,
+static uint32_t conflicts(const struct em_lds_access *a,
                           uint32_t dword,
                           uint32_t bytes,
                           bool *ret_writer)
@@ -185,7 +171,7 @@ static uint32_t conflicts(const struct lds_access *a,
 }
 
 /* One lane's bytes of one dword. */
-static enum em_flow touch(const struct lds_access *a,
+static enum em_flow touch(const struct em_lds_access *a,
                           const struct em_op *op,
                           unsigned lane,
                           uint32_t dword,
@@ -233,7 +219,7 @@ static enum em_flow touch(const struct lds_access *a,
 }
 
 /* A lane's access, dword by dword: any alignment, any conflict. */
-static enum em_flow touch_lane(const struct lds_access *a,
+static enum em_flow touch_lane(const struct em_lds_access *a,
                                const struct em_op *op,
                                unsigned lane)
 {
@@ -299,7 +285,7 @@ static inline __m128i set1(uint32_t value)
 }
 
 /* n (1, 2, 4) whole dwords: true where nothing is in conflict, and they are marked. */
-static inline bool read_whole(const struct lds_access *a, uint32_t dword, unsigned n)
+static inline bool read_whole(const struct em_lds_access *a, uint32_t dword, unsigned n)
 {
     struct em_lds_shadow *s = a->s;
     __m128i tag = load_n(s->writer + dword, n);
@@ -331,7 +317,7 @@ static inline bool read_whole(const struct lds_access *a, uint32_t dword, unsign
 }
 
 /* data NULL: of a direct load, which is never silent. */
-static inline bool write_whole(const struct lds_access *a,
+static inline bool write_whole(const struct em_lds_access *a,
                                const void *data,
                                uint32_t dword,
                                unsigned n)
@@ -367,7 +353,7 @@ static inline bool write_whole(const struct lds_access *a,
 }
 
 /* The lanes whose dwords were not all written, of n dwords at `dword`. */
-static inline void note_unwritten(const struct lds_access *a,
+static inline void note_unwritten(const struct em_lds_access *a,
                                   uint32_t dword,
                                   unsigned n,
                                   unsigned lane)
@@ -382,12 +368,12 @@ static inline void note_unwritten(const struct lds_access *a,
     }
 }
 
-static inline const void *lane_data(const struct lds_access *a, unsigned lane)
+static inline const void *lane_data(const struct em_lds_access *a, unsigned lane)
 {
     return a->data ? a->data + (size_t)lane * a->access->stride : NULL;
 }
 
-static inline bool whole_lane(const struct lds_access *a, unsigned lane, unsigned n)
+static inline bool whole_lane(const struct em_lds_access *a, unsigned lane, unsigned n)
 {
     uint64_t at = a->access->address[lane];
     if ((at & 3) || at > a->s->bytes || at + n * 4 > a->s->bytes) {
@@ -403,7 +389,7 @@ static inline bool whole_lane(const struct lds_access *a, unsigned lane, unsigne
     return write_whole(a, lane_data(a, lane), dword, n);
 }
 
-static inline enum em_flow each_whole(const struct lds_access *a,
+static inline enum em_flow each_whole(const struct em_lds_access *a,
                                       const struct em_op *op,
                                       unsigned n)
 {
@@ -417,7 +403,7 @@ static inline enum em_flow each_whole(const struct lds_access *a,
 }
 
 /* 64 lanes of one dword in a row: four lanes at a time. */
-static bool row(const struct lds_access *a)
+static bool row(const struct em_lds_access *a)
 {
     uint64_t at = a->access->address[0];
     bool write = a->access->kind == EM_WRITE;
@@ -443,13 +429,16 @@ static bool row(const struct lds_access *a)
     return true;
 }
 
-static enum em_flow every_lane(const struct lds_access *a, const struct em_op *op)
+static enum em_flow every_lane(const struct em_lds_access *a, const struct em_op *op)
 {
     const struct em_access *access = a->access;
     bool plain = access->kind != EM_ATOMIC;
+    bool in_row = access->contiguous && access->lanes == UINT64_MAX;
+    if (plain && ((access->bytes == 4 && in_row && row(a)) || em_race_lds_like(a))) {
+        return EM_GO;
+    }
     if (plain && access->bytes == 4) {
-        bool in_row = access->contiguous && access->lanes == UINT64_MAX;
-        return in_row && row(a) ? EM_GO : each_whole(a, op, 1);
+        return each_whole(a, op, 1);
     }
     if (plain && access->bytes == 8) {
         return each_whole(a, op, 2);
@@ -467,7 +456,7 @@ static enum em_flow every_lane(const struct lds_access *a, const struct em_op *o
 
 /* Bytes that get a value which was never written are as if never written themselves.
  * In the order of lanes: of several that store to one byte the last one wins. */
-static void note_stored(const struct lds_access *a)
+static void note_stored(const struct em_lds_access *a)
 {
     const struct em_access *access = a->access;
     for (uint64_t lanes = access->lanes; lanes; lanes &= lanes - 1) {
@@ -497,7 +486,7 @@ enum em_flow em_race_lds(struct em_wave *w,
     }
     em_race_lds_barriers(w);
     bool direct = op->class == EM_CLASS_VMEM_LOAD;
-    const struct lds_access a = {
+    const struct em_lds_access a = {
         .s = s,
         .w = w,
         .access = access,

@@ -40,6 +40,24 @@ struct em_lds_shadow {
     uint8_t *written; /* a bit a byte of the dword */
 };
 
+/* An access, prepared. */
+struct em_lds_access {
+    struct em_lds_shadow *s;
+    struct em_wave *w;
+    const struct em_access *access;
+    const uint8_t *data;       /* of a write that may be silent */
+    const uint8_t *loaded;     /* of a direct load */
+    uint32_t self;             /* the wave's bit */
+    uint32_t high;             /* its time, placed */
+    uint32_t limit_w, limit_r; /* tags above are unsettled */
+    uint32_t pc;
+    uint64_t *ret_written;
+};
+
+/* race_lds_like.c: a load of 4, 8 or 16 bytes a lane, whose tags are alike.
+ * False: nothing is said, and lanes have to be looked at one by one. */
+bool em_race_lds_like(const struct em_lds_access *a);
+
 /* An LDS atomic: orders the wave behind all atomics so far, and those to come behind
  * it. */
 void em_race_lds_synchronise(struct em_lds_shadow *s, unsigned id);

@@ -68,6 +68,8 @@ static int make_checks(struct checks *c)
 
 static void switch_checks(struct memory_fixture *f, struct checks *c, bool on)
 {
+    /* All registers count as written: LDS that was not is loaded into some. */
+    memset(c->shadow->v, 0xff, sizeof(c->shadow->v));
     f->w->shadow = on ? c->shadow : NULL;
     f->w->counts = on ? &c->counts : NULL;
     f->group.lds_shadow = on ? c->lds : NULL;
