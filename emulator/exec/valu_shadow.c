@@ -89,12 +89,28 @@ static uint64_t source_written(const struct em_wave *w,
     return written;
 }
 
-/* A byte put into a vector of bytes at an index that is not constant. A mask that is
- * one (copysign) chooses bits of both, which must be written then. */
-static bool inserts(const struct em_inst *in)
+/* Vectors of bytes and halves that code fills piece by piece, and that start with
+ * registers that nothing wrote: a register put together of two is written where one of
+ * them was. Not for a constant mask of v_bfi_b32 (copysign). */
+static uint64_t joined_written(const struct em_wave *w, const struct em_inst *in)
 {
-    uint16_t mask = in->src[0].code;
-    return in->op == EM_v_bfi_b32 && (em_is_vector(mask) || mask < EM_SCALARS);
+    uint64_t first = source_written(w, in, 0);
+    uint64_t second = source_written(w, in, 1);
+    switch (in->op) {
+    case EM_v_pack_b32_f16:
+        return first | second;
+    case EM_v_perm_b32:
+        return (first | second) & source_written(w, in, 2);
+    default:
+        return first & (second | source_written(w, in, 2));
+    }
+}
+
+static bool joins(const struct em_inst *in)
+{
+    uint16_t first = in->src[0].code;
+    return in->op == EM_v_perm_b32 || in->op == EM_v_pack_b32_f16 ||
+           (in->op == EM_v_bfi_b32 && (em_is_vector(first) || first < EM_SCALARS));
 }
 
 static uint64_t result_written(const struct em_wave *w,
@@ -113,9 +129,8 @@ static uint64_t result_written(const struct em_wave *w,
         return written & ((source_written(w, in, 0) & ~chosen) |
                           (source_written(w, in, 1) & chosen));
     }
-    if (inserts(in)) {
-        return source_written(w, in, 0) &
-               (source_written(w, in, 1) | source_written(w, in, 2));
+    if (joins(in)) {
+        return joined_written(w, in);
     }
     for (unsigned i = 0; i < plan->sources; i++) {
         written &= source_written(w, in, i);

@@ -414,6 +414,20 @@ Test(valu_store, a_byte_put_into_an_unwritten_register_is_written)
     cr_assert_eq(wave->shadow->v[0], 0x30);
 }
 
+Test(valu_store, halves_put_together_are_written_where_one_is)
+{
+    watch();
+    wave->shadow->v[1] = 0xf0;
+    wave->shadow->v[2] = 0x3c;
+    wave->shadow->v[3] = 0x0f;
+    struct em_inst pack = inst(EM_v_pack_b32_f16, EM_VOP3, 2);
+    run_inst(&pack);
+    cr_assert_eq(wave->shadow->v[0], 0xfc);
+    struct em_inst perm = inst(EM_v_perm_b32, EM_VOP3, 3);
+    run_inst(&perm);
+    cr_assert_eq(wave->shadow->v[0], 0x0c);
+}
+
 Test(valu_store, cndmask_asks_for_the_chosen_source_and_the_mask)
 {
     watch();
