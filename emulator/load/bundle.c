@@ -326,7 +326,8 @@ static enum wf_status decompress(const struct view *v,
              : em_decompress_zstd(from, n, plain, (size_t)c.plain_bytes, err);
     if (st != WF_OK) {
         free(plain);
-        return wf_error_prefix(err, "%s", v->source);
+        (void)wf_error_prefix(err, "%s", v->source);
+        return st;
     }
     *ret = plain;
     *ret_bytes = (size_t)c.plain_bytes;
