@@ -48,6 +48,27 @@ static bool extra_buffer(void **extra, const void **ret, size_t *ret_bytes)
     return false;
 }
 
+/* Programs give fewer bytes than a kernel's metadata tells where it does not use the
+ * last ones, and the runtime takes them: zeros for the rest. *packed is then the
+ * caller's. */
+static hipError_t widen(const struct em_kernel *k,
+                        const void **args,
+                        size_t *bytes,
+                        uint8_t **packed)
+{
+    if (*args == NULL || *bytes >= k->kernarg_bytes) {
+        return hipSuccess;
+    }
+    *packed = wf_calloc(k->kernarg_bytes, 1);
+    if (*packed == NULL) {
+        return em_hip_fail(hipErrorOutOfMemory);
+    }
+    memcpy(*packed, *args, *bytes);
+    *args = *packed;
+    *bytes = k->kernarg_bytes;
+    return hipSuccess;
+}
+
 /* Copies one value a parameter to where the kernel expects it. */
 static hipError_t pack(const struct em_kernel *k, void **params, uint8_t *to)
 {
@@ -141,6 +162,7 @@ hipError_t em_hip_launch(struct em_hip *hip,
             arg_bytes > MAX_KERNARG) {
             return em_hip_fail(hipErrorInvalidValue);
         }
+        code = widen(f->kernel, &args, &arg_bytes, &packed);
     } else {
         args = packed = wf_calloc(arg_bytes + 1, 1);
         code = packed == NULL ? em_hip_fail(hipErrorOutOfMemory)

@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include <cmath>
+#include <dlfcn.h>
 
 __global__ void add(const float *a, const float *b, float *c, int n)
 {
@@ -252,6 +253,34 @@ static void row_softmax()
     CHECK(hipFree(to));
 }
 
+__global__ void store_sum(int *out, int a, int b, long)
+{
+    out[threadIdx.x] = a + b;
+}
+
+// A buffer of arguments that ends before the last ones: the runtime does not mind.
+static void short_buffer_of_arguments()
+{
+    using get_function = hipError_t (*)(hipFunction_t *, const void *);
+    auto get = (get_function)dlsym(RTLD_DEFAULT, "hipGetFuncBySymbol");
+    EXPECT(get != nullptr);
+    hipFunction_t f = nullptr;
+    CHECK(get(&f, (const void *)store_sum));
+    int *out = to_device(std::vector<int>(64));
+    struct {
+        int *out;
+        int a;
+    } args = { out, 7 };
+    size_t bytes = sizeof(int *) + sizeof(int);
+    void *extra[] = { HIP_LAUNCH_PARAM_BUFFER_POINTER, &args,
+                      HIP_LAUNCH_PARAM_BUFFER_SIZE, &bytes, HIP_LAUNCH_PARAM_END };
+    CHECK(hipModuleLaunchKernel(f, 1, 1, 1, 64, 1, 1, 0, nullptr, nullptr, extra));
+    for (int sum : from_device(out, 64)) {
+        EXPECT(sum == 7);
+    }
+    CHECK(hipFree(out));
+}
+
 int main()
 {
     vector_add();
@@ -260,5 +289,6 @@ int main()
     scan_with_dpp();
     histogram_with_atomics();
     row_softmax();
+    short_buffer_of_arguments();
     return finish("basic");
 }
