@@ -12,11 +12,11 @@
  *
  * What is reported is a race. What may be missed: races of what a workgroup does after
  * an atomic on global memory, a load past the caches (sc1, or a scalar one's glc) or an
- * acquire, since any of these may have ordered it behind the other party; races hidden by a later access of
- * the same dword; and, where the two parties run on two host threads at the same
- * moment, a race whose tags cross. Tags are read and written without locks: the shadow
- * of a dword may be older than its last access, but always tells of accesses that did
- * happen. */
+ * acquire, since any of these may have ordered it behind the other party; races hidden
+ * by a later access of the same dword; and, where the two parties run on two host
+ * threads at the same moment, a race whose tags cross. Tags are read and written
+ * without locks: the shadow of a dword may be older than its last access, but always
+ * tells of accesses that did happen. */
 #include "emulator/check/race_global.h"
 
 #include "emulator/launch/launch.h"
