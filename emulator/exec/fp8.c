@@ -9,24 +9,8 @@ struct format {
 
 static const struct format formats[2] = { { 3, 4, 8 }, { 2, 5, 16 } };
 
-/* Rounds `bits`, of which `drop` are cut off: `normal_drop` of a normal result, the
- * rest because the result is denormal. */
-typedef uint64_t (*round_fn)(uint64_t bits,
-                             unsigned drop,
-                             unsigned normal_drop,
-                             uint32_t seed);
-
-static uint64_t round_nearest(uint64_t bits,
-                              unsigned drop,
-                              unsigned normal_drop,
-                              uint32_t seed)
-{
-    (void)normal_drop;
-    (void)seed;
-    uint64_t odd = bits >> drop & 1;
-    return (bits + ((UINT64_C(1) << (drop - 1)) - 1 + odd)) >> drop;
-}
-
+/* Of `bits`, `drop` are cut off: `normal_drop` of a normal result, the rest because the
+ * result is denormal. */
 static uint64_t round_stochastic(uint64_t bits,
                                  unsigned drop,
                                  unsigned normal_drop,
@@ -36,7 +20,7 @@ static uint64_t round_stochastic(uint64_t bits,
     return (bits + (seed >> (32 - normal_drop))) >> normal_drop;
 }
 
-static uint8_t convert(float value, uint32_t seed, bool bf8, bool saturate, round_fn fn)
+uint8_t em_f32_to_fp8_sr(float value, uint32_t seed, bool bf8, bool saturate)
 {
     const struct format *f = &formats[bf8];
     uint32_t bits;
@@ -60,19 +44,9 @@ static uint8_t convert(float value, uint32_t seed, bool bf8, bool saturate, roun
     } else {
         return 0;
     }
-    uint64_t code = fn(mantissa, drop, normal_drop, seed);
+    uint64_t code = round_stochastic(mantissa, drop, normal_drop, seed);
     if (code > 0x7f) {
         return saturate ? largest : 0x80;
     }
     return code == 0 ? 0 : (uint8_t)(sign | code);
-}
-
-uint8_t em_f32_to_fp8(float value, bool bf8, bool saturate)
-{
-    return convert(value, 0, bf8, saturate, round_nearest);
-}
-
-uint8_t em_f32_to_fp8_sr(float value, uint32_t seed, bool bf8, bool saturate)
-{
-    return convert(value, seed, bf8, saturate, round_stochastic);
 }

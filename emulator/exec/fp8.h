@@ -26,14 +26,11 @@ static inline float em_fp8_to_f32(uint8_t code, bool bf8)
     return value;
 }
 
-/* Nearest even. Beyond the largest value (after rounding) and for infinities: the
- * largest of that sign where `saturate` (MODE.FP16_OVFL), else NaN. NaN stays NaN. What
- * rounds to zero is +0. */
-uint8_t em_f32_to_fp8(float value, bool bf8, bool saturate);
-
 /* Stochastic: the upper bits of `seed` (as many as a normal result's mantissa loses: 20
  * or 21) are added to the bits that are dropped, which are then cut off. The mantissa
- * of a denormal result is first shifted to its place, losing bits. */
+ * of a denormal result is first shifted to its place, losing bits. Beyond the largest
+ * value (after rounding): the largest of that sign where `saturate` (MODE.FP16_OVFL),
+ * else NaN; NaN and infinities give NaN. What rounds to zero is +0. */
 uint8_t em_f32_to_fp8_sr(float value, uint32_t seed, bool bf8, bool saturate);
 
 #endif

@@ -7,7 +7,8 @@
 
 /* --- 8-bit floats: infinities are NaN, see fp8.h --- */
 
-/* em_f32_to_fp8 of eight lanes. */
+/* Nearest even, of eight lanes. Beyond the largest value (after rounding): the largest
+ * of that sign where `saturate`, else NaN. What rounds to zero is +0. */
 EM_INLINE __m256i to_fp8(__m256 v, bool bf8, bool saturate)
 {
     const int drop = bf8 ? 21 : 20, bias = (bf8 ? 16 : 8) - 127;

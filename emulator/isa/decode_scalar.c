@@ -58,13 +58,6 @@ static bool decode_sopk(struct em_words *w, struct em_inst *in)
     return ok;
 }
 
-static bool is_branch(enum em_opcode op)
-{
-    return op == EM_s_branch ||
-           (op >= EM_s_cbranch_scc0 && op <= EM_s_cbranch_execnz) ||
-           (op >= EM_s_cbranch_cdbgsys && op <= EM_s_cbranch_cdbgsys_and_user);
-}
-
 /* Those whose 16 bits are 0. */
 static bool has_no_immediate(enum em_opcode op)
 {
@@ -76,7 +69,7 @@ static bool has_no_immediate(enum em_opcode op)
 static bool decode_sopp(struct em_words *w, struct em_inst *in)
 {
     in->simm16 = (uint16_t)w->words[0];
-    if (is_branch(in->op)) {
+    if (em_is_branch(in->op)) {
         in->offset = (int16_t)in->simm16;
     }
     return in->simm16 == 0 || !has_no_immediate(in->op);

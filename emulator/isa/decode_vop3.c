@@ -126,12 +126,6 @@ bool em_decode_vop3(struct em_words *w, struct em_inst *in)
     return ok && take_vop3_second(in, low) && lanes_are_right(in);
 }
 
-static bool is_mix(enum em_opcode op)
-{
-    return op == EM_v_fma_mix_f32 || op == EM_v_fma_mixlo_f16 ||
-           op == EM_v_fma_mixhi_f16;
-}
-
 bool em_decode_vop3p(struct em_words *w, struct em_inst *in)
 {
     if (em_is_mfma(in->op)) {
@@ -147,7 +141,7 @@ bool em_decode_vop3p(struct em_words *w, struct em_inst *in)
     in->op_sel = (uint8_t)em_bits(low, 13, 11);
     in->op_sel_hi = (uint8_t)((em_bits(high, 28, 27) | (low >> 14 & 1) << 2) & used);
     in->neg = (uint8_t)neg;
-    if (is_mix(in->op)) {
+    if (em_is_mix(in->op)) {
         in->abs = (uint8_t)neg_hi;
     } else {
         in->neg_hi = (uint8_t)neg_hi;

@@ -160,13 +160,6 @@ static void put_gpr_idx(struct em_text *t, unsigned value)
     em_put(t, ")");
 }
 
-static bool is_branch(enum em_opcode op)
-{
-    return op == EM_s_branch ||
-           (op >= EM_s_cbranch_scc0 && op <= EM_s_cbranch_execnz) ||
-           (op >= EM_s_cbranch_cdbgsys && op <= EM_s_cbranch_cdbgsys_and_user);
-}
-
 static void print_sopp(struct em_text *t, const struct em_inst *in)
 {
     switch (in->op) {
@@ -195,7 +188,7 @@ static void print_sopp(struct em_text *t, const struct em_inst *in)
         }
         break;
     default:
-        em_put(t, is_branch(in->op) || in->simm16 <= 64 ? " %u" : " 0x%x",
+        em_put(t, em_is_branch(in->op) || in->simm16 <= 64 ? " %u" : " 0x%x",
                (unsigned)in->simm16);
         break;
     }

@@ -178,12 +178,6 @@ static void print_mfma(struct em_text *t, const struct em_inst *in)
     }
 }
 
-static bool is_mix(enum em_opcode op)
-{
-    return op == EM_v_fma_mix_f32 || op == EM_v_fma_mixlo_f16 ||
-           op == EM_v_fma_mixhi_f16;
-}
-
 static void print_mix(struct em_text *t, const struct em_inst *in)
 {
     em_put_operand(t, in, in->dst);
@@ -207,7 +201,7 @@ void em_print_vop3p(struct em_text *t, const struct em_inst *in)
         print_mfma(t, in);
         return;
     }
-    if (is_mix(in->op)) {
+    if (em_is_mix(in->op)) {
         print_mix(t, in);
         return;
     }

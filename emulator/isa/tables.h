@@ -37,6 +37,20 @@ static inline uint32_t em_bits(uint32_t word, unsigned high, unsigned low)
     return word >> low & ((UINT32_C(2) << (high - low)) - 1);
 }
 
+/* Whose 16 bits are where it jumps to. */
+static inline bool em_is_branch(enum em_opcode op)
+{
+    return op == EM_s_branch ||
+           (op >= EM_s_cbranch_scc0 && op <= EM_s_cbranch_execnz) ||
+           (op >= EM_s_cbranch_cdbgsys && op <= EM_s_cbranch_cdbgsys_and_user);
+}
+
+static inline bool em_is_mix(enum em_opcode op)
+{
+    return op == EM_v_fma_mix_f32 || op == EM_v_fma_mixlo_f16 ||
+           op == EM_v_fma_mixhi_f16;
+}
+
 /* The second word; the instruction becomes one of 8 bytes. 0 where it is missing. */
 uint32_t em_second_word(struct em_words *w, struct em_inst *in);
 
