@@ -219,6 +219,29 @@ static enum em_flow touch(const struct em_lds_access *a,
 }
 
 /* A lane's access, dword by dword: any alignment, any conflict. */
+/* Compilers read more bytes than they use: one that was written is enough. */
+static bool any_written(const struct em_lds_shadow *s, uint64_t begin, uint64_t end)
+{
+    for (uint64_t at = begin; at < end; at++) {
+        if (s->written[at / 4] >> (at % 4) & 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* By the data's dwords, which are those of LDS where it is aligned. */
+static void note_lane(const struct em_lds_access *a, unsigned lane)
+{
+    uint64_t begin = a->access->address[lane];
+    uint64_t end = begin + a->access->bytes;
+    for (unsigned i = 0; i < 4 && begin < end; i++, begin += 4) {
+        if (!any_written(a->s, begin, begin + 4 < end ? begin + 4 : end)) {
+            a->ret_written[i] &= ~(UINT64_C(1) << lane);
+        }
+    }
+}
+
 static enum em_flow touch_lane(const struct em_lds_access *a,
                                const struct em_op *op,
                                unsigned lane)
@@ -228,6 +251,9 @@ static enum em_flow touch_lane(const struct em_lds_access *a,
     if (end > a->s->bytes || end < begin) {
         return EM_GO; /* out of bounds: reported by who checks bounds */
     }
+    if (a->ret_written) {
+        note_lane(a, lane);
+    }
     for (uint64_t dword = begin / 4; dword * 4 < end; dword++) {
         uint32_t bytes = 0xf;
         if (dword * 4 < begin) {
@@ -235,15 +261,6 @@ static enum em_flow touch_lane(const struct em_lds_access *a,
         }
         if (dword * 4 + 4 > end) {
             bytes &= 0xfu >> (dword * 4 + 4 - end);
-        }
-        /* By the data's dwords, which are those of LDS where it is aligned. */
-        if (a->ret_written && (a->s->written[dword] & bytes) != bytes) {
-            uint64_t first = dword * 4 < begin ? 0 : (dword * 4 - begin) / 4;
-            uint64_t last =
-                dword * 4 + 4 > end ? a->access->bytes - 1 : dword * 4 + 3 - begin;
-            for (uint64_t i = first; i <= last / 4 && i < 4; i++) {
-                a->ret_written[i] &= ~(UINT64_C(1) << lane);
-            }
         }
         if (touch(a, op, lane, (uint32_t)dword, bytes) == EM_FAULTED) {
             return EM_FAULTED;
@@ -352,7 +369,7 @@ static inline bool write_whole(const struct em_lds_access *a,
     return true;
 }
 
-/* The lanes whose dwords were not all written, of n dwords at `dword`. */
+/* The lanes whose dwords were not written, of n dwords at `dword`. */
 static inline void note_unwritten(const struct em_lds_access *a,
                                   uint32_t dword,
                                   unsigned n,
@@ -364,7 +381,7 @@ static inline void note_unwritten(const struct em_lds_access *a,
         return;
     }
     for (unsigned i = 0; i < n; i++) {
-        a->ret_written[i] &= ~((uint64_t)(a->s->written[dword + i] != 0xf) << lane);
+        a->ret_written[i] &= ~((uint64_t)(a->s->written[dword + i] == 0) << lane);
     }
 }
 
@@ -421,9 +438,9 @@ static bool row(const struct em_lds_access *a)
     }
     for (unsigned half = 0; a->ret_written && half < EM_LANES; half += 32) {
         const uint8_t *written = a->s->written + dword + half;
-        __m256i all = _mm256_cmpeq_epi8(_mm256_loadu_si256((const void *)written),
-                                        _mm256_set1_epi8(0xf));
-        uint64_t lanes = (uint32_t)_mm256_movemask_epi8(all);
+        __m256i none = _mm256_cmpeq_epi8(_mm256_loadu_si256((const void *)written),
+                                         _mm256_setzero_si256());
+        uint64_t lanes = (uint32_t)~_mm256_movemask_epi8(none);
         a->ret_written[0] &= lanes << half | ~(UINT64_C(0xffffffff) << half);
     }
     return true;

@@ -352,6 +352,42 @@ static enum em_flow lds_row(struct em_wave *w,
     return flow;
 }
 
+static uint64_t lds_reads(struct em_wave *w, uint64_t address, unsigned bytes)
+{
+    struct trial t;
+    uint64_t written[4];
+    make_access(&t, EM_READ, bytes);
+    t.access.lanes = 1;
+    t.address[0] = address;
+    cr_assert_eq(em_race_lds(w, &lds_op, &t.access, written), EM_GO);
+    return written[0] & 1;
+}
+
+/* Compilers read more bytes than they use. */
+Test(race, lds_counts_as_written_where_one_byte_of_a_dword_is)
+{
+    struct stage s;
+    open_stage(&s);
+    struct em_wave *w = s.wave[0][0];
+    struct trial t;
+    static const uint8_t byte = 1;
+    uint64_t written[4];
+    make_access(&t, EM_WRITE, 1);
+    t.access.lanes = 1;
+    t.access.data = &byte;
+    t.address[0] = 5;
+    cr_assert_eq(em_race_lds(w, &lds_op, &t.access, NULL), EM_GO);
+    cr_assert_eq(lds_reads(w, 4, 4), 1);
+    cr_assert_eq(lds_reads(w, 4, 2), 1);
+    cr_assert_eq(lds_reads(w, 2, 4), 1, "from 2 to 5");
+    cr_assert_eq(lds_reads(w, 6, 2), 0);
+    cr_assert_eq(lds_reads(w, 0, 4), 0);
+    cr_assert_eq(lds_reads(w, 8, 4), 0);
+    cr_assert_eq(lds_row(w, EM_READ, 0, 0, written), EM_GO);
+    cr_assert_eq(written[0], 2, "the second lane's");
+    close_stage(&s);
+}
+
 Test(race, rows_of_lds)
 {
     struct stage s;
