@@ -113,8 +113,8 @@ static void note_unwritten(const struct em_lds_access *a,
     for (uint64_t lanes = a->access->lanes; lanes; lanes &= lanes - 1) {
         unsigned lane = (unsigned)__builtin_ctzll(lanes);
         for (unsigned k = 0; k < n; k++) {
-            uint64_t part = a->s->written[p->dword[lane] + k] != 0xf;
-            a->ret_written[k] &= ~(part << lane);
+            uint64_t none = a->s->written[p->dword[lane] + k] == 0;
+            a->ret_written[k] &= ~(none << lane);
         }
     }
 }
