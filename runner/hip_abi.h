@@ -76,11 +76,11 @@ enum {
  *
  * wf_rt_set_option, before a launch: "mfma" "fast"|"exact", "checks" "on"|"off",
  * "counters" "on"|"off", "threads" N, "budget" N instructions of a wave.
- * wf_rt_launch_report: the report of the last launch that ended on the current device, as
- * JSON text with its NUL (docs/emulator.md); *ret_needed is its size, and where `bytes` is
- * less nothing is written. hipErrorNotFound before the first launch.
- * wf_rt_touched: the first run of pages in [from, from + bytes) that may hold anything but
- * zeros, as offset and size from `from`; *ret_bytes is 0 where there is none. */
+ * wf_rt_launch_report: the report of the last launch that ended on the current device,
+ * as JSON text with its NUL (docs/emulator.md); *ret_needed is its size, and where
+ * `bytes` is less nothing is written. hipErrorNotFound before the first launch.
+ * wf_rt_touched: the first run of pages in [from, from + bytes) that may hold anything
+ * but zeros, as offset and size from `from`; *ret_bytes is 0 where there is none. */
 struct wf_rt_info {
     uint32_t size;           /* set by the caller */
     uint32_t abi;            /* 1 */

@@ -8,11 +8,11 @@
 #include "emulator/load/image.h"
 
 struct em_options {
-    bool check;    /* fault detection: unwritten values, waits, races */
-    bool count;    /* counters */
-    bool exact;    /* MFMA by the hardware's rule; else FMA */
-    unsigned threads;        /* host threads; 0: as many as processors are allowed */
-    uint64_t budget;         /* instructions of one wave; 0: the default (launch.c) */
+    bool check;       /* fault detection: unwritten values, waits, races */
+    bool count;       /* counters */
+    bool exact;       /* MFMA by the hardware's rule; else FMA */
+    unsigned threads; /* host threads; 0: as many as processors are allowed */
+    uint64_t budget;  /* instructions of one wave; 0: the default (launch.c) */
 };
 
 struct em_launch {
@@ -23,15 +23,16 @@ struct em_launch {
     uint32_t grid[3];  /* workgroups */
     uint32_t block[3]; /* work-items */
     uint32_t dynamic_lds_bytes;
-    bool cooperative;     /* all workgroups are resident together */
-    const void *arguments; /* the program's, laid out by kernel->arg; hidden ones are made */
+    bool cooperative; /* all workgroups are resident together */
+    const void
+        *arguments; /* the program's, laid out by kernel->arg; hidden ones are made */
     size_t argument_bytes;
     struct em_options options;
 };
 
 struct em_report {
     bool faulted;
-    struct em_fault fault; /* the one with the lowest workgroup */
+    struct em_fault fault;                    /* the one with the lowest workgroup */
     uint64_t workgroups, waves, instructions; /* executed */
     bool counted;
     struct em_counts counts; /* em_report_fini frees it */
@@ -43,8 +44,9 @@ void em_report_fini(struct em_report *r);
 
 /* WF_OK also where the kernel committed a fault. EINVAL: a launch that the device would
  * refuse (block too large, LDS too large, arguments too short), in words. */
-enum wf_status
-em_launch_run(const struct em_launch *launch, struct em_report *ret, struct wf_error *err);
+enum wf_status em_launch_run(const struct em_launch *launch,
+                             struct em_report *ret,
+                             struct wf_error *err);
 
 /* The report as a JSON object, for results and for people: fault (with symbol, line),
  * counters and the model's cycles. Owned by the caller. */
