@@ -9,17 +9,33 @@
 
 /* Hidden kernel arguments, by the names of the metadata (".value_kind" less "hidden_").
  */
-#define EM_HIDDEN_ARGS(X)                                                           \
-    X(block_count_x)                                                                \
-    X(block_count_y)                                                                \
-    X(block_count_z)                                                                \
-    X(group_size_x)                                                                 \
-    X(group_size_y)                                                                 \
-    X(group_size_z) X(remainder_x) X(remainder_y) X(remainder_z) X(global_offset_x) \
-        X(global_offset_y) X(global_offset_z) X(grid_dims) X(dynamic_lds_size)      \
-            X(private_base) X(shared_base) X(queue_ptr) X(printf_buffer)            \
-                X(hostcall_buffer) X(heap_v1) X(default_queue) X(completion_action) \
-                    X(multigrid_sync_arg) X(none)
+/* clang-format off */
+#define EM_HIDDEN_ARGS(X) \
+    X(block_count_x) \
+    X(block_count_y) \
+    X(block_count_z) \
+    X(group_size_x) \
+    X(group_size_y) \
+    X(group_size_z) \
+    X(remainder_x) \
+    X(remainder_y) \
+    X(remainder_z) \
+    X(global_offset_x) \
+    X(global_offset_y) \
+    X(global_offset_z) \
+    X(grid_dims) \
+    X(dynamic_lds_size) \
+    X(private_base) \
+    X(shared_base) \
+    X(queue_ptr) \
+    X(printf_buffer) \
+    X(hostcall_buffer) \
+    X(heap_v1) \
+    X(default_queue) \
+    X(completion_action) \
+    X(multigrid_sync_arg) \
+    X(none)
+/* clang-format on */
 
 enum em_hidden {
 #define X(name) EM_HIDDEN_##name,
