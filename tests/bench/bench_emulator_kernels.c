@@ -1,6 +1,6 @@
 /* What counters and fault detection cost in whole kernels: copies, gathers, a transpose
  * through LDS, arithmetic, and the pack's paged decode attention. Processor time, the
- * least of several launches.
+ * median of several launches.
  *
  *   bench_emulator_kernels KERNELS [PAGED-DECODE-D128] */
 #include "tests/emulator/program.h"
@@ -36,28 +36,35 @@ static double cpu_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Seconds of the best launch; *ret: wave-instructions. */
-static double best_of(struct program *p,
-                      const char *name,
-                      const struct program_launch *launch,
-                      const void *arguments,
-                      size_t bytes,
-                      uint64_t *ret)
+static int by_value(const void *a, const void *b)
 {
-    double best = 0;
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Seconds of the median launch; *ret: wave-instructions. */
+static double median_of(struct program *p,
+                        const char *name,
+                        const struct program_launch *launch,
+                        const void *arguments,
+                        size_t bytes,
+                        uint64_t *ret)
+{
+    double seconds[REPEATS];
     for (unsigned i = 0; i < REPEATS; i++) {
         double start = cpu_s();
         struct em_report r = program_run(p, name, launch, arguments, bytes);
-        double s = cpu_s() - start;
+        seconds[i] = cpu_s() - start;
         if (r.faulted) {
             (void)fprintf(stderr, "%s: %s\n", name, r.fault.text);
             exit(1);
         }
-        best = i == 0 || s < best ? s : best;
         *ret = r.instructions;
         em_report_fini(&r);
     }
-    return best;
+    qsort(seconds, REPEATS, sizeof(seconds[0]), by_value);
+    return seconds[REPEATS / 2];
 }
 
 static void report(struct program *p,
@@ -73,7 +80,7 @@ static void report(struct program *p,
         uint64_t instructions = 0;
         launch.unchecked = !modes[i].checks;
         launch.count = modes[i].counters;
-        double s = best_of(p, name, &launch, arguments, bytes, &instructions);
+        double s = median_of(p, name, &launch, arguments, bytes, &instructions);
         plain = i == 0 ? s : plain;
         printf("  %-8s %6.1f M/s %5.2f", modes[i].name, 1e-6 * (double)instructions / s,
                s / plain);
