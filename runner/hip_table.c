@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,35 +19,32 @@
 #define PROPERTIES_OLD_ARCH_AT   396u
 #define PROPERTIES_ARCH_BYTES    256u
 
-static void resolve(void *handle, const char *name, void *ret_pointer)
-{
-    void *symbol = dlsym(handle, name);
-    memcpy(ret_pointer, &symbol, sizeof(symbol));
-}
+static const struct {
+    const char *name;
+    bool required;
+    size_t offset; /* of its pointer in struct wf_hip */
+} functions[] = {
+#define FN(required, result, name, args) \
+    { #name, (required), offsetof(struct wf_hip, name) },
+#include "runner/hip_functions.def"
+#undef FN
+};
 
-static enum wf_status add_missing(struct wf_buf *missing,
-                                  bool absent,
-                                  const char *name,
-                                  struct wf_error *err)
-{
-    if (!absent) {
-        return WF_OK;
-    }
-    return wf_buf_printf(missing, err, "%s%s", missing->len ? ", " : "", name);
-}
-
+/* Every pointer is found or NULL; *missing: the names of required ones that are NULL.
+ */
 static enum wf_status resolve_all(struct wf_hip *hip,
                                   struct wf_buf *missing,
                                   struct wf_error *err)
 {
     enum wf_status st = WF_OK;
-#define FN(required, result, name, args)                                 \
-    resolve(hip->handle, #name, &hip->name);                             \
-    if (st == WF_OK) {                                                   \
-        st = add_missing(missing, (required) && !hip->name, #name, err); \
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+        void *symbol = dlsym(hip->handle, functions[i].name);
+        memcpy((char *)hip + functions[i].offset, &symbol, sizeof(symbol));
+        if (st == WF_OK && functions[i].required && !symbol) {
+            st = wf_buf_printf(missing, err, "%s%s", missing->len ? ", " : "",
+                               functions[i].name);
+        }
     }
-#include "runner/hip_functions.def"
-#undef FN
     return st;
 }
 
