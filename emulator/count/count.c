@@ -24,7 +24,9 @@ enum wf_status em_counts_init(struct em_counts *c,
                               size_t code_dwords,
                               struct wf_error *err)
 {
-    uint64_t *executed = wf_calloc(code_dwords ? code_dwords : 1, sizeof(*executed));
+    /* One more: a wave that runs off the end of its code is counted before it faults.
+     */
+    uint64_t *executed = wf_calloc(code_dwords + 1, sizeof(*executed));
     if (!executed) {
         return wf_errorf(err, WF_ENOMEM, "no memory for the counters of %zu dwords",
                          code_dwords);

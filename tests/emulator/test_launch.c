@@ -111,6 +111,16 @@ Test(launch, jumps_out_of_the_code_are_faults)
     cr_expect_eq(fault("off_the_end", 1, 64, 0).kind, EM_FAULT_BAD_JUMP);
 }
 
+/* The counters have a place for the instruction that is not there (seen by sanitizers).
+ */
+Test(launch, running_off_the_end_is_counted_in_bounds)
+{
+    struct program_launch l = { .grid = 1, .block = 64, .count = true };
+    cr_expect_eq(fault_of("off_the_end", &l, 0).kind, EM_FAULT_BAD_JUMP);
+    l.unchecked = true;
+    cr_expect_eq(fault_of("off_the_end", &l, 0).kind, EM_FAULT_BAD_JUMP);
+}
+
 Test(launch, traps_and_unknown_instructions_are_faults)
 {
     struct em_fault f = fault("trap", 1, 64, 0);
