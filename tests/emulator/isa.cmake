@@ -8,8 +8,8 @@ target_link_libraries(isa_sweep PRIVATE wf_emulator wf_core)
 set(isa_compare python3 ${CMAKE_CURRENT_SOURCE_DIR}/isa_compare.py)
 wf_script_test(NAME isa_sweep_equals_llvm
   COMMAND ${isa_compare} sweep $<TARGET_FILE:isa_sweep> 8 llvm-mc-19 llvm-mc-22
-  TIMEOUT 180)
+  LABELS emulator TIMEOUT 180)
 wf_script_test(NAME isa_objects_equal_llvm
   COMMAND ${isa_compare} objects $<TARGET_FILE:isa_sweep> ${CMAKE_BINARY_DIR}
           llvm-objdump-19 llvm-objdump-22
-  TIMEOUT 180)
+  LABELS emulator TIMEOUT 180)

@@ -66,7 +66,7 @@ terminal() {
     mkfifo "$WORK/keys"
     exec {keys}<>"$WORK/keys"
     env --default-signal=INT,TERM,HUP "$mark" script -qefc \
-        "'$TESTS_ROOT/quickstart' --bin '$bin' --dir '$folder'" /dev/null \
+        "'$TESTS_ROOT/quickstart' --host-only --bin '$bin' --dir '$folder'" /dev/null \
         <"$WORK/keys" >"$WORK/out" 2>&1 &
     pid=$!
 }
