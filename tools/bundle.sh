@@ -19,7 +19,7 @@ needed() {
     ldd "$@" 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u
 }
 # OpenBLAS is opened at run time, so no program names it.
-blas=$(ldconfig -p | awk '/libopenblas\.so\.0/ { print $NF; exit }')
+blas=$(ldconfig -p | awk '/libopenblas\.so\.0/ && !found { print $NF; found = 1 }')
 for lib in $(needed "$out"/bin/* "$out"/lib/*.so ${blas:+"$blas"}) ${blas:+"$blas"}; do
     [[ $lib =~ $system ]] || cp -L "$lib" "$out/lib/bundled/$(basename "$lib")"
 done
