@@ -72,3 +72,22 @@ enum em_flow em_fault(struct em_wave *w,
     va_end(list);
     return EM_FAULTED;
 }
+
+enum em_flow em_memory_fault(struct em_wave *w,
+                             const struct em_op *op,
+                             int lane,
+                             uint64_t address,
+                             uint64_t bytes,
+                             bool write)
+{
+    enum em_fault_kind kind = EM_FAULT_OUT_OF_BOUNDS;
+    struct em_allocation a;
+    if (em_space_find(w->space, address, &a) && address - a.address < a.bytes &&
+        bytes <= a.bytes - (address - a.address)) {
+        kind = a.freed ? EM_FAULT_USE_AFTER_FREE
+                       : (write ? EM_FAULT_READ_ONLY : EM_FAULT_OUT_OF_BOUNDS);
+    }
+    char text[200];
+    em_space_explain(w->space, address, bytes, text, sizeof(text));
+    return em_fault(w, op, kind, lane, &address, "%s", text);
+}

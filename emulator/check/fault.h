@@ -59,6 +59,14 @@ __attribute__((format(printf, 6, 7))) enum em_flow em_fault(struct em_wave *w,
                                                             const uint64_t *address,
                                                             const char *format,
                                                             ...);
+/* As em_fault, of an access to global memory that its allocation (or the lack of one)
+ * does not allow: the kind and the words are the address space's. */
+enum em_flow em_memory_fault(struct em_wave *w,
+                             const struct em_op *op,
+                             int lane,
+                             uint64_t address,
+                             uint64_t bytes,
+                             bool write);
 /* The recorded fault may still be completed by whoever called em_fault. */
 struct em_fault *em_wave_fault(struct em_wave *w);
 

@@ -269,33 +269,6 @@ static enum em_flow touch_lane(const struct em_lds_access *a,
     return EM_GO;
 }
 
-static inline __m128i load_n(const void *from, unsigned n)
-{
-    switch (n) {
-    case 1:
-        return _mm_loadu_si32(from);
-    case 2:
-        return _mm_loadl_epi64(from);
-    default:
-        return _mm_loadu_si128(from);
-    }
-}
-
-static inline void store_n(void *to, __m128i value, unsigned n)
-{
-    switch (n) {
-    case 1:
-        _mm_storeu_si32(to, value);
-        break;
-    case 2:
-        _mm_storel_epi64(to, value);
-        break;
-    default:
-        _mm_storeu_si128(to, value);
-        break;
-    }
-}
-
 static inline __m128i set1(uint32_t value)
 {
     return _mm_set1_epi32((int)value);
@@ -305,7 +278,7 @@ static inline __m128i set1(uint32_t value)
 static inline bool read_whole(const struct em_lds_access *a, uint32_t dword, unsigned n)
 {
     struct em_lds_shadow *s = a->s;
-    __m128i tag = load_n(s->writer + dword, n);
+    __m128i tag = em_lds_load_n(s->writer + dword, n);
     __m128i self = set1(a->self);
     __m128i fresh = _mm_cmpgt_epi32(tag, set1(a->limit_w));
     __m128i fine =
@@ -315,7 +288,7 @@ static inline bool read_whole(const struct em_lds_access *a, uint32_t dword, uns
                             set1(UINT32_MAX))) {
         return false;
     }
-    tag = load_n(s->reader + dword, n);
+    tag = em_lds_load_n(s->reader + dword, n);
     __m128i mine = set1(a->high | EM_LDS_BYTES | a->self);
     __m128i kind = set1(EM_LDS_BYTES);
     __m128i join = _mm_and_si128(_mm_cmpgt_epi32(tag, set1(a->limit_r)),
@@ -327,8 +300,8 @@ static inline bool read_whole(const struct em_lds_access *a, uint32_t dword, uns
     __m128i result = _mm_blendv_epi8(mine, both, join);
     __m128i same = _mm_cmpeq_epi32(result, tag);
     if ((unsigned)_mm_movemask_ps(_mm_castsi128_ps(same)) != 0xf) {
-        store_n(s->reader + dword, result, n);
-        store_n(s->reader_pc + dword, set1(a->pc), n);
+        em_lds_store_n(s->reader + dword, result, n);
+        em_lds_store_n(s->reader_pc + dword, set1(a->pc), n);
     }
     return true;
 }
@@ -340,8 +313,8 @@ static inline bool write_whole(const struct em_lds_access *a,
                                unsigned n)
 {
     struct em_lds_shadow *s = a->s;
-    __m128i tag = load_n(s->writer + dword, n);
-    __m128i read = load_n(s->reader + dword, n);
+    __m128i tag = em_lds_load_n(s->writer + dword, n);
+    __m128i read = em_lds_load_n(s->reader + dword, n);
     __m128i others = set1(EM_LDS_WAVES & ~a->self);
     __m128i zero = _mm_setzero_si128();
     __m128i settled_w = _mm_or_si128(_mm_cmpgt_epi32(set1(a->limit_w + 1), tag),
@@ -355,16 +328,16 @@ static inline bool write_whole(const struct em_lds_access *a,
         _mm_cmpeq_epi32(_mm_cvtepu8_epi32(_mm_cvtsi32_si128((int)nibbles)), set1(0xf));
     __m128i silent = zero;
     if (data) {
-        __m128i there = load_n(a->w->group->lds + (size_t)dword * 4, n);
-        silent = _mm_and_si128(full, _mm_cmpeq_epi32(there, load_n(data, n)));
+        __m128i there = em_lds_load_n(a->w->group->lds + (size_t)dword * 4, n);
+        silent = _mm_and_si128(full, _mm_cmpeq_epi32(there, em_lds_load_n(data, n)));
     }
     __m128i settled = _mm_and_si128(settled_w, settled_r);
     if ((unsigned)_mm_movemask_ps(_mm_castsi128_ps(settled)) != 0xf) {
         return false;
     }
     __m128i mine = set1(a->high | EM_LDS_BYTES | a->self);
-    store_n(s->writer + dword, _mm_blendv_epi8(mine, tag, silent), n);
-    store_n(s->writer_pc + dword, set1(a->pc), n);
+    em_lds_store_n(s->writer + dword, _mm_blendv_epi8(mine, tag, silent), n);
+    em_lds_store_n(s->writer_pc + dword, set1(a->pc), n);
     memset(s->written + dword, 0xf, n);
     return true;
 }

@@ -10,6 +10,8 @@
 #include "emulator/check/race.h"
 #include "emulator/launch/group.h"
 
+#include <immintrin.h>
+
 enum {
     EM_LDS_WAVES = 0xffff,
     EM_LDS_BYTES_SHIFT = 16,
@@ -68,5 +70,33 @@ void em_race_lds_done(struct em_wave *w, uint32_t time);
 /* Takes note of barriers that the workgroup passed: before what is outstanding changes,
  * since a barrier does not order a write that was not waited for. */
 void em_race_lds_barriers(struct em_wave *w);
+
+/* n (1, 2 or 4) dwords. */
+static inline __m128i em_lds_load_n(const void *from, unsigned n)
+{
+    switch (n) {
+    case 1:
+        return _mm_loadu_si32(from);
+    case 2:
+        return _mm_loadl_epi64(from);
+    default:
+        return _mm_loadu_si128(from);
+    }
+}
+
+static inline void em_lds_store_n(void *to, __m128i value, unsigned n)
+{
+    switch (n) {
+    case 1:
+        _mm_storeu_si32(to, value);
+        break;
+    case 2:
+        _mm_storel_epi64(to, value);
+        break;
+    default:
+        _mm_storeu_si128(to, value);
+        break;
+    }
+}
 
 #endif

@@ -2,7 +2,6 @@
  * it leaves is the same everywhere (race_lds.c has the rules). */
 #include "emulator/check/race_lds.h"
 
-#include <immintrin.h>
 #include <string.h>
 
 /* The lanes' dwords; those of lanes out of use are the first one's. */
@@ -33,33 +32,6 @@ static bool find_places(const struct em_lds_access *a, struct places *p)
     return (low & 3) == 0 && high < a->s->bytes && high + access->bytes <= a->s->bytes;
 }
 
-static inline __m128i load(const uint32_t *from, unsigned n)
-{
-    switch (n) {
-    case 1:
-        return _mm_loadu_si32(from);
-    case 2:
-        return _mm_loadl_epi64((const void *)from);
-    default:
-        return _mm_loadu_si128((const void *)from);
-    }
-}
-
-static inline void store(uint32_t *to, __m128i value, unsigned n)
-{
-    switch (n) {
-    case 1:
-        _mm_storeu_si32(to, value);
-        break;
-    case 2:
-        _mm_storel_epi64((void *)to, value);
-        break;
-    default:
-        _mm_storeu_si128((void *)to, value);
-        break;
-    }
-}
-
 static uint32_t highest(__m128i x)
 {
     x = _mm_max_epi32(x, _mm_shuffle_epi32(x, 0x4e));
@@ -81,7 +53,7 @@ static inline struct sums add_up(const struct em_lds_shadow *s,
 {
     uint32_t first_reader = s->reader[p->dword[0]];
     uint32_t row[4] = { first_reader, first_reader, first_reader, first_reader };
-    __m128i first = load(row, n);
+    __m128i first = em_lds_load_n(row, n);
     __m128i most_w = _mm_setzero_si128();
     __m128i most_r = most_w;
     __m128i any_w = most_w;
@@ -89,8 +61,8 @@ static inline struct sums add_up(const struct em_lds_shadow *s,
     uint32_t all = UINT32_C(0x0f0f0f0f) >> (32 - 8 * n);
     uint32_t written = all;
     for (unsigned i = 0; i < EM_LANES; i++) {
-        __m128i w = load(s->writer + p->dword[i], n);
-        __m128i r = load(s->reader + p->dword[i], n);
+        __m128i w = em_lds_load_n(s->writer + p->dword[i], n);
+        __m128i r = em_lds_load_n(s->reader + p->dword[i], n);
         uint32_t bytes = 0;
         memcpy(&bytes, s->written + p->dword[i], n);
         most_w = _mm_max_epi32(most_w, w);
@@ -155,8 +127,8 @@ static inline bool read_like(const struct em_lds_access *a,
     __m128i tag = _mm_set1_epi32((int)result);
     __m128i pc = _mm_set1_epi32((int)a->pc);
     for (unsigned i = 0; i < EM_LANES; i++) {
-        store(s->reader + p->dword[i], tag, n);
-        store(s->reader_pc + p->dword[i], pc, n);
+        em_lds_store_n(s->reader + p->dword[i], tag, n);
+        em_lds_store_n(s->reader_pc + p->dword[i], pc, n);
     }
     return true;
 }

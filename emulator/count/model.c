@@ -9,7 +9,6 @@
 enum {
     CU_WAVES = EM_CU_SIMDS * EM_SIMD_WAVES,
     CU_BARRIERS = 16, /* workgroups of more than a wave that a compute unit keeps */
-    CU_LDS_BYTES = 64 << 10,
     LDS_GRANULE = 512,
     SIMD_VGPRS = 512,
     VGPR_GRANULE = 8,
@@ -77,7 +76,7 @@ void em_occupancy(const struct em_kernel *kernel,
         limit(ret, by_waves(SIMD_SGPRS / sgprs, waves), "sgprs");
     }
     if (lds_bytes) {
-        limit(ret, CU_LDS_BYTES / up_to(lds_bytes, LDS_GRANULE), "lds");
+        limit(ret, EM_MAX_LDS_BYTES / up_to(lds_bytes, LDS_GRANULE), "lds");
     }
     ret->waves_of_simd = (double)(ret->workgroups_of_cu * waves) / (double)EM_CU_SIMDS;
 }
@@ -102,21 +101,21 @@ void em_model(const struct em_report *report,
     if (!report->counted || report->workgroups == 0 || report->waves == 0) {
         return;
     }
-    struct em_totals t;
-    em_totals(&report->counts, em_image_code(launch->image), &t);
+    em_totals(&report->counts, em_image_code(launch->image), &ret->totals);
+    const struct em_totals *t = &ret->totals;
     struct share s = { .workgroups = report->workgroups, .waves = report->waves };
     s.of_cu = divide_up(s.workgroups, EM_DEVICE_CUS);
     s.of_simd = divide_up(s.of_cu * divide_up(s.waves, s.workgroups), EM_CU_SIMDS);
     const struct em_counts *c = &report->counts;
-    uint64_t salu = t.by_class[EM_CLASS_SALU] + t.by_class[EM_CLASS_SMEM];
-    uint64_t vmem = t.by_class[EM_CLASS_VMEM_LOAD] + t.by_class[EM_CLASS_VMEM_STORE] +
-                    t.by_class[EM_CLASS_VMEM_ATOMIC];
-    uint64_t issued = t.instructions - t.by_class[EM_CLASS_WAIT] -
-                      t.by_class[EM_CLASS_BARRIER] - t.by_class[EM_CLASS_OTHER];
+    uint64_t salu = t->by_class[EM_CLASS_SALU] + t->by_class[EM_CLASS_SMEM];
+    uint64_t vmem = t->by_class[EM_CLASS_VMEM_LOAD] + t->by_class[EM_CLASS_VMEM_STORE] +
+                    t->by_class[EM_CLASS_VMEM_ATOMIC];
+    uint64_t issued = t->instructions - t->by_class[EM_CLASS_WAIT] -
+                      t->by_class[EM_CLASS_BARRIER] - t->by_class[EM_CLASS_OTHER];
     uint64_t l1 =
         divide_up(c->global_read_bytes + c->global_write_bytes, L1_BYTES_A_CYCLE);
-    ret->pipe[EM_PIPE_mfma] = scale(4 * t.mfma_passes, s.of_simd, s.waves);
-    ret->pipe[EM_PIPE_valu] = scale(t.valu_cycles, s.of_simd, s.waves);
+    ret->pipe[EM_PIPE_mfma] = scale(4 * t->mfma_passes, s.of_simd, s.waves);
+    ret->pipe[EM_PIPE_valu] = scale(t->valu_cycles, s.of_simd, s.waves);
     ret->pipe[EM_PIPE_salu] = scale(salu, s.of_cu, s.workgroups);
     ret->pipe[EM_PIPE_lds] = scale(c->lds_cycles, s.of_cu, s.workgroups);
     ret->pipe[EM_PIPE_vmem] = scale(4 * vmem, s.of_cu, s.workgroups);

@@ -5,17 +5,11 @@
 #define WF_EMULATOR_COUNT_MODEL_H
 
 #include "emulator/count/count.h"
+#include "emulator/exec/device.h"
 
 struct em_kernel; /* load/image.h */
 struct em_launch; /* launch/launch.h */
 struct em_report; /* launch/launch.h */
-
-enum {
-    EM_DEVICE_CUS = 304,
-    EM_CU_SIMDS = 4,
-    EM_SIMD_WAVES = 8,
-    EM_CLOCK_MHZ = 2100
-};
 
 struct em_totals {
     uint64_t instructions;
@@ -61,6 +55,7 @@ enum em_pipe {
 };
 
 struct em_model {
+    struct em_totals totals;
     uint64_t pipe[EM_PIPE_COUNT];
     uint64_t cycles;    /* the largest of them */
     enum em_pipe bound; /* which one that is */

@@ -23,8 +23,7 @@ static uint64_t round_stochastic(uint64_t bits,
 uint8_t em_f32_to_fp8_sr(float value, uint32_t seed, bool bf8, bool saturate)
 {
     const struct format *f = &formats[bf8];
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof(bits));
+    uint32_t bits = em_bits_f32(value);
     uint8_t sign = (uint8_t)(bits >> 24 & 0x80);
     uint32_t magnitude = bits & UINT32_C(0x7fffffff);
     uint8_t largest = sign | 0x7f;

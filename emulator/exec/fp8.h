@@ -3,9 +3,10 @@
 #ifndef WF_EMULATOR_EXEC_FP8_H
 #define WF_EMULATOR_EXEC_FP8_H
 
+#include "emulator/exec/bits.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 /* Exact. NaN gives 0xffc00000. No branch but the select of a NaN, so loops vectorise.
  */
@@ -14,16 +15,10 @@ static inline float em_fp8_to_f32(uint8_t code, bool bf8)
     /* Exponent and mantissa read as those of an f32 (denormals included), scaled to the
      * difference of the biases. */
     uint32_t bits = (uint32_t)(code & 0x7f) << (bf8 ? 21 : 20);
-    uint32_t scale_bits = bf8 ? UINT32_C(0x77000000) : UINT32_C(0x7b000000);
-    float value, scale; /* 2^111, 2^119 */
-    memcpy(&value, &bits, sizeof(value));
-    memcpy(&scale, &scale_bits, sizeof(scale));
-    value *= scale;
-    memcpy(&bits, &value, sizeof(bits));
+    float scale = bf8 ? 0x1p111F : 0x1p119F;
+    bits = em_bits_f32(em_f32_of(bits) * scale);
     bits |= (uint32_t)(code & 0x80) << 24;
-    bits = code == 0x80 ? UINT32_C(0xffc00000) : bits;
-    memcpy(&value, &bits, sizeof(value));
-    return value;
+    return em_f32_of(code == 0x80 ? UINT32_C(0xffc00000) : bits);
 }
 
 /* Stochastic: the upper bits of `seed` (as many as a normal result's mantissa loses: 20

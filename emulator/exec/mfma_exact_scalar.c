@@ -3,6 +3,8 @@
  * or an overflow is among them. */
 #include "emulator/exec/mfma.h"
 
+#include "emulator/exec/bits.h"
+
 #include <math.h>
 
 static int lowest_exponent(enum em_mfma_type type)
@@ -27,8 +29,7 @@ struct em_mfma_rule em_mfma_rule(const struct em_mfma_shape *s)
 
 static int exponent_of(float x, int lowest)
 {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof(bits));
+    uint32_t bits = em_bits_f32(x);
     if (!(bits << 1)) {
         return -126; /* zero, of whatever type */
     }

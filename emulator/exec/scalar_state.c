@@ -1,6 +1,7 @@
 /* Scalar instructions that read or change the wave's state rather than compute: MODE,
  * hardware registers, register indexing, waits, sleep, messages, traps, caches, clocks.
  */
+#include "emulator/exec/device.h"
 #include "emulator/exec/scalar_internal.h"
 #include "emulator/launch/group.h"
 
@@ -17,10 +18,6 @@ enum {
     HWREG_IB_STS = 7,
     HWREG_SH_MEM_BASES = 15,
     HWREG_XCC_ID = 20
-};
-
-enum {
-    XCCS = 8
 };
 
 static enum em_flow run_nothing(struct em_wave *w, const struct em_op *op)
@@ -158,13 +155,13 @@ static uint32_t status_bits(const struct em_wave *w)
 /* Workgroups are dealt out to the XCDs in turn. */
 static uint32_t xcc_of(const struct em_wave *w)
 {
-    return w->group ? (uint32_t)(w->group->index % XCCS) : 0;
+    return w->group ? (uint32_t)(w->group->index % EM_DEVICE_XCCS) : 0;
 }
 
 /* Wave slot, SIMD, CU and shader engine, as if the machine were otherwise empty. */
 static uint32_t hw_id(const struct em_wave *w)
 {
-    uint64_t slot = w->group ? w->group->index / XCCS : 0;
+    uint64_t slot = w->group ? w->group->index / EM_DEVICE_XCCS : 0;
     uint32_t cu = (uint32_t)(slot % 10), engine = (uint32_t)(slot / 10 % 4);
     return (w->id / 4 & 15) | (w->id & 3) << 4 | cu << 8 | engine << 13;
 }

@@ -18,24 +18,6 @@ struct place {
     unsigned inside; /* dwords */
 };
 
-static enum em_flow memory_fault(struct em_wave *w,
-                                 const struct em_op *op,
-                                 uint64_t address,
-                                 uint64_t bytes,
-                                 bool write)
-{
-    enum em_fault_kind kind = EM_FAULT_OUT_OF_BOUNDS;
-    struct em_allocation a;
-    if (em_space_find(w->space, address, &a) && address - a.address < a.bytes &&
-        bytes <= a.bytes - (address - a.address)) {
-        kind = a.freed ? EM_FAULT_USE_AFTER_FREE
-                       : (write ? EM_FAULT_READ_ONLY : EM_FAULT_OUT_OF_BOUNDS);
-    }
-    char text[200];
-    em_space_explain(w->space, address, bytes, text, sizeof(text));
-    return em_fault(w, op, kind, -1, &address, "%s", text);
-}
-
 static enum em_flow use_operands(struct em_wave *w, const struct em_op *op, bool stores)
 {
     const uint64_t all = ~UINT64_C(0);
@@ -133,7 +115,7 @@ static enum em_flow check(struct em_wave *w,
     uint64_t bytes = p->inside * UINT64_C(4);
     bool write = kind != EM_READ;
     if (!(write ? em_view_writable : em_view_covers)(view, p->address, bytes)) {
-        return memory_fault(w, op, p->address, bytes, write);
+        return em_memory_fault(w, op, -1, p->address, bytes, write);
     }
     return check_race(w, op, p->address, p->inside, kind, data);
 }

@@ -179,52 +179,29 @@ EM_INLINE void each_unary(struct em_rows *r, unary_fn fn)
     }
 }
 
-EM_INLINE __m256 floor8(__m256 v)
-{
-    return _mm256_round_ps(v, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
-}
-
-EM_INLINE __m256 ceil8(__m256 v)
-{
-    return _mm256_round_ps(v, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC);
-}
-
-EM_INLINE __m256 trunc8(__m256 v)
-{
-    return _mm256_round_ps(v, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
-}
-
-EM_INLINE __m256 rndne8(__m256 v)
-{
-    return _mm256_round_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-}
-
 EM_INLINE __m256 fract8(__m256 v)
 {
-    const __m256 below_one = _mm256_set1_ps(0x1.ffcp-1F);
-    __m256 f = _mm256_sub_ps(v, floor8(v));
-    f = _mm256_blendv_ps(f, below_one, _mm256_cmp_ps(f, below_one, _CMP_GT_OQ));
-    return em_any_nan_f32(f) ? em_nan2_f32(f, v, v) : f;
+    return em_fract_f32(v, _mm256_set1_ps(0x1.ffcp-1F));
 }
 
 static void core_floor(struct em_rows *r)
 {
-    each_unary(r, floor8);
+    each_unary(r, em_floor_f32);
 }
 
 static void core_ceil(struct em_rows *r)
 {
-    each_unary(r, ceil8);
+    each_unary(r, em_ceil_f32);
 }
 
 static void core_trunc(struct em_rows *r)
 {
-    each_unary(r, trunc8);
+    each_unary(r, em_trunc_f32);
 }
 
 static void core_rndne(struct em_rows *r)
 {
-    each_unary(r, rndne8);
+    each_unary(r, em_rndne_f32);
 }
 
 static void core_fract(struct em_rows *r)

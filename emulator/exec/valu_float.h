@@ -10,6 +10,7 @@
 #ifndef WF_EMULATOR_EXEC_VALU_FLOAT_H
 #define WF_EMULATOR_EXEC_VALU_FLOAT_H
 
+#include "emulator/exec/bits.h"
 #include "emulator/exec/valu.h"
 
 #include <immintrin.h>
@@ -206,6 +207,36 @@ EM_INLINE __m256 em_fma_f32(__m256 a, __m256 b, __m256 c)
     return __builtin_expect(em_any_nan_f32(v), 0) ? em_nan3_f32(v, a, b, c) : v;
 }
 
+/* To integers; f16 too, widened. */
+EM_INLINE __m256 em_floor_f32(__m256 v)
+{
+    return _mm256_round_ps(v, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+}
+
+EM_INLINE __m256 em_ceil_f32(__m256 v)
+{
+    return _mm256_round_ps(v, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC);
+}
+
+EM_INLINE __m256 em_trunc_f32(__m256 v)
+{
+    return _mm256_round_ps(v, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+}
+
+EM_INLINE __m256 em_rndne_f32(__m256 v)
+{
+    return _mm256_round_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+/* v - floor(v): at most the largest value below 1, `below_one`, also where the
+ * difference rounds up to 1. */
+EM_INLINE __m256 em_fract_f32(__m256 v, __m256 below_one)
+{
+    __m256 f = _mm256_sub_ps(v, em_floor_f32(v));
+    f = _mm256_blendv_ps(f, below_one, _mm256_cmp_ps(f, below_one, _CMP_GT_OQ));
+    return em_any_nan_f32(f) ? em_nan2_f32(f, v, v) : f;
+}
+
 EM_INLINE __m256d em_nan_f64(void)
 {
     return _mm256_castsi256_pd(_mm256_set1_epi64x((int64_t)0xfff8000000000000));
@@ -224,35 +255,6 @@ EM_INLINE __m256d em_quiet_f64(__m256d v)
 EM_INLINE bool em_any_nan_f64(__m256d v)
 {
     return _mm256_movemask_pd(em_unord_f64(v)) != 0;
-}
-
-/* One lane's bits and values. */
-EM_INLINE float em_f32_of(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof(value));
-    return value;
-}
-
-EM_INLINE uint32_t em_bits_f32(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof(bits));
-    return bits;
-}
-
-EM_INLINE double em_f64_of(uint64_t bits)
-{
-    double value;
-    memcpy(&value, &bits, sizeof(value));
-    return value;
-}
-
-EM_INLINE uint64_t em_bits_f64(double value)
-{
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof(bits));
-    return bits;
 }
 
 EM_INLINE uint64_t em_lane64(const uint32_t *const row[2], unsigned lane)

@@ -2,6 +2,8 @@
  * part of the register that is written (16-bit halves, SDWA), and EXEC. */
 #include "emulator/exec/valu_run.h"
 
+#include "emulator/exec/bits.h"
+
 /* The precision that clamp and omod see. */
 enum float_kind {
     NO_FLOAT,
@@ -50,10 +52,7 @@ static double clamp_double(double x, bool nan_zero)
 static void clamp_singles(uint32_t *row, bool nan_zero)
 {
     for (unsigned i = 0; i < EM_LANES; i++) {
-        float x;
-        memcpy(&x, &row[i], sizeof(x));
-        x = clamp_single(x, nan_zero);
-        memcpy(&row[i], &x, sizeof(x));
+        row[i] = em_bits_f32(clamp_single(em_f32_of(row[i]), nan_zero));
     }
 }
 
@@ -82,10 +81,7 @@ static void clamp_doubles(uint32_t *low, uint32_t *high, bool nan_zero)
 {
     for (unsigned i = 0; i < EM_LANES; i++) {
         uint64_t bits = (uint64_t)high[i] << 32 | low[i];
-        double x;
-        memcpy(&x, &bits, sizeof(x));
-        x = clamp_double(x, nan_zero);
-        memcpy(&bits, &x, sizeof(bits));
+        bits = em_bits_f64(clamp_double(em_f64_of(bits), nan_zero));
         low[i] = (uint32_t)bits;
         high[i] = (uint32_t)(bits >> 32);
     }
@@ -119,11 +115,7 @@ static void clamp_rows(enum float_kind kind, struct em_rows *r)
 static void scale_singles(uint32_t *row, float factor)
 {
     for (unsigned i = 0; i < EM_LANES; i++) {
-        float x;
-        memcpy(&x, &row[i], sizeof(x));
-        x *= factor;
-        uint32_t bits;
-        memcpy(&bits, &x, sizeof(bits));
+        uint32_t bits = em_bits_f32(em_f32_of(row[i]) * factor);
         row[i] = (bits & 0x7f800000) ? bits : 0;
     }
 }
@@ -143,10 +135,7 @@ static void scale_doubles(uint32_t *low, uint32_t *high, double factor)
 {
     for (unsigned i = 0; i < EM_LANES; i++) {
         uint64_t bits = (uint64_t)high[i] << 32 | low[i];
-        double x;
-        memcpy(&x, &bits, sizeof(x));
-        x *= factor;
-        memcpy(&bits, &x, sizeof(bits));
+        bits = em_bits_f64(em_f64_of(bits) * factor);
         bits = (bits >> 52 & 0x7ff) ? bits : 0;
         low[i] = (uint32_t)bits;
         high[i] = (uint32_t)(bits >> 32);

@@ -227,10 +227,10 @@ hipError_t hipDeviceComputeCapability(int *major, int *minor, hipDevice_t device
         (void)snprintf((p)->name, sizeof((p)->name), "%s", EM_DEVICE_NAME);        \
         (void)snprintf((p)->gcnArchName, sizeof((p)->gcnArchName), "%s", EM_ARCH); \
         (p)->totalGlobalMem = EM_MEMORY_BYTES;                                     \
-        (p)->sharedMemPerBlock = EM_LDS_BYTES;                                     \
-        (p)->maxSharedMemoryPerMultiProcessor = EM_LDS_BYTES;                      \
+        (p)->sharedMemPerBlock = EM_MAX_LDS_BYTES;                                 \
+        (p)->maxSharedMemoryPerMultiProcessor = EM_MAX_LDS_BYTES;                  \
         (p)->regsPerBlock = 65536;                                                 \
-        (p)->warpSize = EM_WARP;                                                   \
+        (p)->warpSize = EM_LANES;                                                  \
         (p)->maxThreadsPerBlock = 1024;                                            \
         (p)->maxThreadsDim[0] = 1024;                                              \
         (p)->maxThreadsDim[1] = 1024;                                              \
@@ -244,7 +244,7 @@ hipError_t hipDeviceComputeCapability(int *major, int *minor, hipDevice_t device
         (p)->totalConstMem = INT_MAX;                                              \
         (p)->major = 9;                                                            \
         (p)->minor = 4;                                                            \
-        (p)->multiProcessorCount = EM_CUS;                                         \
+        (p)->multiProcessorCount = EM_DEVICE_CUS;                                  \
         (p)->l2CacheSize = EM_L2_BYTES;                                            \
         (p)->maxThreadsPerMultiProcessor = 2048;                                   \
         (p)->clockInstructionRate = 100000;                                        \
@@ -282,8 +282,8 @@ static hipError_t new_properties(struct hip_properties_r0600 *p, int device)
     p->asyncEngineCount = 8;
     p->unifiedAddressing = 1;
     p->streamPrioritiesSupported = 1;
-    p->sharedMemPerMultiprocessor = EM_LDS_BYTES;
-    p->sharedMemPerBlockOptin = EM_LDS_BYTES;
+    p->sharedMemPerMultiprocessor = EM_MAX_LDS_BYTES;
+    p->sharedMemPerBlockOptin = EM_MAX_LDS_BYTES;
     p->regsPerMultiprocessor = 131072;
     p->hostNativeAtomicSupported = 1;
     p->singleToDoublePrecisionPerfRatio = 1;

@@ -37,13 +37,13 @@ int wf_rt_device_info(int device, struct wf_rt_device_info *ret)
     }
     memset(ret, 0, sizeof(*ret));
     ret->size = sizeof(*ret);
-    ret->cu_count = EM_CUS;
-    ret->xcc_count = EM_XCCS;
-    ret->warp_size = EM_WARP;
+    ret->cu_count = EM_DEVICE_CUS;
+    ret->xcc_count = EM_DEVICE_XCCS;
+    ret->warp_size = EM_LANES;
     ret->memory_bytes = EM_MEMORY_BYTES;
-    ret->l2_bytes = (uint64_t)EM_XCCS * EM_L2_BYTES;
+    ret->l2_bytes = (uint64_t)EM_DEVICE_XCCS * EM_L2_BYTES;
     ret->llc_bytes = EM_LLC_BYTES;
-    ret->lds_bytes = EM_LDS_BYTES;
+    ret->lds_bytes = EM_MAX_LDS_BYTES;
     (void)snprintf(ret->name, sizeof(ret->name), "%s", EM_DEVICE_NAME);
     (void)snprintf(ret->arch, sizeof(ret->arch), "%s", EM_ARCH);
     ret->clock_khz = EM_CLOCK_KHZ;

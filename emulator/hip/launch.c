@@ -131,15 +131,15 @@ static hipError_t check(const struct ihipModuleSymbol_t *f, const struct em_hip_
     if (threads == 0 || blocks == 0 || threads > UINT32_MAX) {
         return em_hip_fail(hipErrorInvalidConfiguration);
     }
-    if (c->shared_bytes > EM_LDS_BYTES) {
+    if (c->shared_bytes > EM_MAX_LDS_BYTES) {
         return em_hip_fail_words(hipErrorInvalidValue,
                                  "kernel %s: %zu bytes of dynamic LDS, a workgroup has "
                                  "at most %d",
-                                 f->kernel->name, c->shared_bytes, EM_LDS_BYTES);
+                                 f->kernel->name, c->shared_bytes, EM_MAX_LDS_BYTES);
     }
     uint64_t resident =
         (uint64_t)em_hip_blocks_per_cu(f->kernel, (unsigned)threads, c->shared_bytes) *
-        EM_CUS;
+        EM_DEVICE_CUS;
     if (c->cooperative && blocks > resident) {
         return em_hip_fail(hipErrorCooperativeLaunchTooLarge);
     }

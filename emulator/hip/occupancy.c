@@ -20,7 +20,7 @@ int em_hip_blocks_per_cu(const struct em_kernel *k,
 {
     struct em_occupancy o;
     uint64_t lds = k->lds_bytes + (uint64_t)shared_bytes;
-    if (threads == 0 || threads > MAX_THREADS || lds > EM_LDS_BYTES) {
+    if (threads == 0 || threads > MAX_THREADS || lds > EM_MAX_LDS_BYTES) {
         return 0;
     }
     em_occupancy(k, threads, (uint32_t)lds, &o);
@@ -86,7 +86,8 @@ static hipError_t best_block(int *grid,
     unsigned most = limit > 0 ? least((unsigned)limit, MAX_THREADS) : MAX_THREADS;
     most = k->max_workgroup > 0 ? least(most, k->max_workgroup) : most;
     unsigned best = 0, resident = 0;
-    for (unsigned n = (most + EM_WARP - 1) / EM_WARP * EM_WARP; n > 0; n -= EM_WARP) {
+    for (unsigned n = (most + EM_LANES - 1) / EM_LANES * EM_LANES; n > 0;
+         n -= EM_LANES) {
         unsigned threads = least(n, most);
         unsigned fit =
             threads * (unsigned)em_hip_blocks_per_cu(k, threads, shared_bytes);
@@ -96,7 +97,7 @@ static hipError_t best_block(int *grid,
         }
     }
     *block = (int)best;
-    *grid = best > 0 ? (int)(resident / best * EM_CUS) : 0;
+    *grid = best > 0 ? (int)(resident / best * EM_DEVICE_CUS) : 0;
     return best > 0 ? hipSuccess : em_hip_fail(hipErrorInvalidValue);
 }
 
@@ -186,7 +187,7 @@ hipError_t hipFuncGetAttributes(struct hip_func_attributes *ret, const void *fun
     *ret = (struct hip_func_attributes){
         .binary_version = 942,
         .local_bytes = k->private_bytes,
-        .max_dynamic_shared_bytes = (int)(EM_LDS_BYTES - k->lds_bytes),
+        .max_dynamic_shared_bytes = (int)(EM_MAX_LDS_BYTES - k->lds_bytes),
         .max_threads_per_block = k->max_workgroup ? (int)k->max_workgroup : MAX_THREADS,
         .registers = (int)(k->vgprs + k->agprs),
         .ptx_version = 94,
@@ -211,7 +212,7 @@ hipError_t hipFuncGetAttribute(int *value, int attribute, hipFunction_t function
                            94,
                            942,
                            0,
-                           (int)(EM_LDS_BYTES - k->lds_bytes),
+                           (int)(EM_MAX_LDS_BYTES - k->lds_bytes),
                            0
     };
     if (value == NULL || attribute < 0 ||
@@ -231,7 +232,7 @@ hipError_t hipFuncSetAttribute(const void *function, int attribute, int value)
         code = em_hip_fail(hipErrorInvalidDeviceFunction);
     }
     if (code == hipSuccess && attribute == hipFuncAttributeMaxDynamicSharedMemorySize &&
-        (value < 0 || value > EM_LDS_BYTES)) {
+        (value < 0 || value > EM_MAX_LDS_BYTES)) {
         code = em_hip_fail(hipErrorInvalidValue);
     }
     return code;

@@ -89,7 +89,7 @@ static void print_fault(const struct em_launch *launch, const struct em_fault *f
 static double model_ms(const struct em_launch *launch, const struct em_report *report)
 {
     uint64_t cycles = report->counted ? em_model_cycles(report, launch)
-                                      : report->instructions / EM_CUS + 1;
+                                      : report->instructions / EM_DEVICE_CUS + 1;
     return (double)em_model_ns(cycles) * 1e-6;
 }
 

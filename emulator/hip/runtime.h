@@ -2,6 +2,7 @@
 #ifndef WF_EMULATOR_HIP_RUNTIME_H
 #define WF_EMULATOR_HIP_RUNTIME_H
 
+#include "emulator/exec/device.h"
 #include "emulator/hip/api.h"
 #include "emulator/launch/launch.h"
 
@@ -9,12 +10,8 @@
 
 enum {
     EM_MAX_DEVICES = 64,
-    EM_CUS = 304,
-    EM_XCCS = 8,
-    EM_WARP = 64,
-    EM_LDS_BYTES = 64 << 10,
     EM_L2_BYTES = 4 << 20, /* of an XCC, as HIP tells it */
-    EM_CLOCK_KHZ = 2100000,
+    EM_CLOCK_KHZ = EM_CLOCK_MHZ * 1000,
     EM_MEMORY_CLOCK_KHZ = 1300000
 };
 #define EM_MEMORY_BYTES (UINT64_C(192) << 30)

@@ -3,6 +3,7 @@
 #define WF_EMULATOR_LAUNCH_GROUP_H
 
 #include "emulator/check/fault.h"
+#include "emulator/exec/device.h"
 #include "emulator/exec/wave.h"
 #include "emulator/memory/space.h"
 
@@ -11,8 +12,7 @@ struct em_global_shadow;
 struct em_launch;
 
 enum {
-    EM_MAX_WAVES = 16,          /* 1024 work-items */
-    EM_MAX_LDS_BYTES = 64 << 10 /* of a workgroup */
+    EM_MAX_WAVES = 16 /* 1024 work-items */
 };
 
 struct em_group {

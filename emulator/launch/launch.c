@@ -12,7 +12,8 @@
 enum {
     MAX_WORK_ITEMS = 1024,
     MAX_THREADS = 256,
-    MAX_COOPERATIVE = 304 * 8, /* workgroups that the device holds at once, at most */
+    MAX_COOPERATIVE =
+        EM_DEVICE_CUS * 8, /* workgroups that the device holds at once, at most */
     MAX_PRIVATE_BYTES = 128 << 10,
     STACK_BYTES = 16 << 10, /* for calls whose depth the compiler does not know */
     PRELOAD_DWORDS = 64     /* what stands before the entry for older firmware */

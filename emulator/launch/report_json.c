@@ -211,19 +211,15 @@ static struct filler instructions_object(const struct em_totals *t,
     return f;
 }
 
-static struct filler cycles_object(const struct em_report *report,
-                                   const struct em_launch *launch,
-                                   struct wf_error *err)
+static struct filler cycles_object(const struct em_model *model, struct wf_error *err)
 {
     struct filler f = begin(err);
-    struct em_model model;
-    em_model(report, launch, &model);
-    put_u64(&f, "at_least", model.cycles);
-    put_string(&f, "bound_by", em_pipe_name(model.bound));
+    put_u64(&f, "at_least", model->cycles);
+    put_string(&f, "bound_by", em_pipe_name(model->bound));
     for (unsigned i = 0; i < EM_PIPE_COUNT; i++) {
-        put_u64(&f, em_pipe_name((enum em_pipe)i), model.pipe[i]);
+        put_u64(&f, em_pipe_name((enum em_pipe)i), model->pipe[i]);
     }
-    put_u64(&f, "hbm_without_caches", model.hbm_cycles_without_caches);
+    put_u64(&f, "hbm_without_caches", model->hbm_cycles_without_caches);
     return f;
 }
 
@@ -232,17 +228,18 @@ static struct filler counters_object(const struct em_report *report,
                                      struct wf_error *err)
 {
     struct filler f = begin(err);
-    struct em_totals t;
-    em_totals(&report->counts, em_image_code(launch->image), &t);
+    struct em_model model;
+    em_model(report, launch, &model);
+    const struct em_totals *t = &model.totals;
     put_bool(&f, "model", true);
-    put_child(&f, "instructions", instructions_object(&t, err));
-    put_u64(&f, "mfma_flops", t.mfma_flops);
-    put_u64(&f, "mfma_passes", t.mfma_passes);
-    put_u64(&f, "valu_cycles", t.valu_cycles);
+    put_child(&f, "instructions", instructions_object(t, err));
+    put_u64(&f, "mfma_flops", t->mfma_flops);
+    put_u64(&f, "mfma_passes", t->mfma_passes);
+    put_u64(&f, "valu_cycles", t->valu_cycles);
 #define X(member, unit, words) put_u64(&f, #member, report->counts.member);
     EM_MEMORY_COUNTS(X)
 #undef X
-    put_child(&f, "cycles", cycles_object(report, launch, err));
+    put_child(&f, "cycles", cycles_object(&model, err));
     return f;
 }
 

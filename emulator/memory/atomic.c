@@ -6,8 +6,9 @@
  * the MODE register says (f32 only). min and max give the other operand for a NaN. */
 #include "emulator/memory/atomic.h"
 
+#include "emulator/exec/bits.h"
+
 #include <immintrin.h>
-#include <string.h>
 
 enum {
     LANES = 64
@@ -34,34 +35,6 @@ static inline void write_64(uint32_t *row, unsigned lane, uint64_t value)
     row[LANES + lane] = (uint32_t)(value >> 32);
 }
 
-static inline float as_f32(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof(value));
-    return value;
-}
-
-static inline uint32_t bits_f32(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof(bits));
-    return bits;
-}
-
-static inline double as_f64(uint64_t bits)
-{
-    double value;
-    memcpy(&value, &bits, sizeof(value));
-    return value;
-}
-
-static inline uint64_t bits_f64(double value)
-{
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof(bits));
-    return bits;
-}
-
 static inline uint32_t flushed(uint32_t bits, bool flush)
 {
     return flush && (bits & 0x7f800000) == 0 ? bits & 0x80000000 : bits;
@@ -69,32 +42,32 @@ static inline uint32_t flushed(uint32_t bits, bool flush)
 
 static uint32_t add_f32(uint32_t old, uint32_t x, bool flush)
 {
-    float sum = as_f32(flushed(old, flush)) + as_f32(flushed(x, flush));
-    return flushed(bits_f32(sum), flush);
+    float sum = em_f32_of(flushed(old, flush)) + em_f32_of(flushed(x, flush));
+    return flushed(em_bits_f32(sum), flush);
 }
 
 static uint32_t min_f32(uint32_t old, uint32_t x, bool flush)
 {
     old = flushed(old, flush);
     x = flushed(x, flush);
-    return as_f32(old) != as_f32(old) || as_f32(x) < as_f32(old) ? x : old;
+    return em_f32_of(old) != em_f32_of(old) || em_f32_of(x) < em_f32_of(old) ? x : old;
 }
 
 static uint32_t max_f32(uint32_t old, uint32_t x, bool flush)
 {
     old = flushed(old, flush);
     x = flushed(x, flush);
-    return as_f32(old) != as_f32(old) || as_f32(x) > as_f32(old) ? x : old;
+    return em_f32_of(old) != em_f32_of(old) || em_f32_of(x) > em_f32_of(old) ? x : old;
 }
 
 static uint64_t min_f64(uint64_t old, uint64_t x)
 {
-    return as_f64(old) != as_f64(old) || as_f64(x) < as_f64(old) ? x : old;
+    return em_f64_of(old) != em_f64_of(old) || em_f64_of(x) < em_f64_of(old) ? x : old;
 }
 
 static uint64_t max_f64(uint64_t old, uint64_t x)
 {
-    return as_f64(old) != as_f64(old) || as_f64(x) > as_f64(old) ? x : old;
+    return em_f64_of(old) != em_f64_of(old) || em_f64_of(x) > em_f64_of(old) ? x : old;
 }
 
 /* The sum of two f16 in f32 rounds to f16 as the exact sum does: 24 bits are enough. */
@@ -111,7 +84,7 @@ static uint32_t pk_add_f16(uint32_t old, uint32_t x)
 
 static uint32_t add_bf16(uint32_t old, uint32_t x)
 {
-    uint32_t sum = bits_f32(as_f32(old << 16) + as_f32(x << 16));
+    uint32_t sum = em_bits_f32(em_f32_of(old << 16) + em_f32_of(x << 16));
     if ((sum & 0x7fffffff) > 0x7f800000) {
         return sum >> 16 | 0x40; /* stays a NaN */
     }
@@ -164,11 +137,11 @@ ATOMIC(smax_64, 64, (int64_t)x > (int64_t)old ? x : old)
 ATOMIC(add_f32, 32, add_f32(old, x, a->flush))
 ATOMIC(min_f32, 32, min_f32(old, x, a->flush))
 ATOMIC(max_f32, 32, max_f32(old, x, a->flush))
-ATOMIC(cmp_f32, 32, as_f32(old) == as_f32(y) ? x : old)
-ATOMIC(add_f64, 64, bits_f64(as_f64(old) + as_f64(x)))
+ATOMIC(cmp_f32, 32, em_f32_of(old) == em_f32_of(y) ? x : old)
+ATOMIC(add_f64, 64, em_bits_f64(em_f64_of(old) + em_f64_of(x)))
 ATOMIC(min_f64, 64, min_f64(old, x))
 ATOMIC(max_f64, 64, max_f64(old, x))
-ATOMIC(cmp_f64, 64, as_f64(old) == as_f64(y) ? x : old)
+ATOMIC(cmp_f64, 64, em_f64_of(old) == em_f64_of(y) ? x : old)
 ATOMIC(pk_add_f16, 32, pk_add_f16(old, x))
 ATOMIC(pk_add_bf16, 32, pk_add_bf16(old, x))
 

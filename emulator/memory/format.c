@@ -4,6 +4,8 @@
  * clamp. */
 #include "emulator/memory/format.h"
 
+#include "emulator/exec/bits.h"
+
 #include <immintrin.h>
 #include <math.h>
 #include <string.h>
@@ -34,20 +36,6 @@ unsigned em_format_bytes(uint8_t format)
     return good ? bits / 8 * layouts[format & 15].count : 0;
 }
 
-static uint32_t bits_of(float value)
-{
-    uint32_t bits;
-    memcpy(&bits, &value, sizeof(bits));
-    return bits;
-}
-
-static float float_of(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof(value));
-    return value;
-}
-
 static int32_t extend(uint32_t raw, unsigned bits)
 {
     return (int32_t)(raw << (32 - bits)) >> (32 - bits);
@@ -59,17 +47,17 @@ static uint32_t from_raw(uint32_t raw, unsigned bits, enum number number)
     float half = (float)((UINT64_C(1) << (bits - 1)) - 1);
     switch (number) {
     case UNORM:
-        return bits_of((float)raw / most);
+        return em_bits_f32((float)raw / most);
     case SNORM:
-        return bits_of(fmaxf((float)extend(raw, bits) / half, -1.0F));
+        return em_bits_f32(fmaxf((float)extend(raw, bits) / half, -1.0F));
     case USCALED:
-        return bits_of((float)raw);
+        return em_bits_f32((float)raw);
     case SSCALED:
-        return bits_of((float)extend(raw, bits));
+        return em_bits_f32((float)extend(raw, bits));
     case SINT:
         return (uint32_t)extend(raw, bits);
     case FLOAT:
-        return bits == 32 ? raw : bits_of(_cvtsh_ss((unsigned short)raw));
+        return bits == 32 ? raw : em_bits_f32(_cvtsh_ss((unsigned short)raw));
     case UINT:
     default:
         return raw;
@@ -85,7 +73,7 @@ static uint32_t to_raw(uint32_t value, unsigned bits, enum number number)
 {
     float most = (float)((UINT64_C(1) << bits) - 1);
     float half = (float)((UINT64_C(1) << (bits - 1)) - 1);
-    float f = float_of(value);
+    float f = em_f32_of(value);
     int64_t limit = INT64_C(1) << (bits - 1);
     switch (number) {
     case UNORM:
@@ -113,7 +101,7 @@ void em_format_load(uint8_t format, uint16_t select, const uint8_t *at, uint32_t
     unsigned bits = layouts[format & 15].bits;
     enum number number = (enum number)(format >> 4 & 7);
     bool integer = number == UINT || number == SINT;
-    uint32_t one = integer ? 1 : bits_of(1.0F);
+    uint32_t one = integer ? 1 : em_bits_f32(1.0F);
     uint32_t component[4] = { 0, 0, 0, one };
     for (unsigned i = 0; i < layouts[format & 15].count; i++) {
         uint32_t raw = 0;
@@ -145,7 +133,7 @@ uint32_t em_format_to_d16(uint8_t format, uint32_t value)
     if (number == UINT || number == SINT) {
         return value & 0xffff;
     }
-    return _cvtss_sh(float_of(value), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    return _cvtss_sh(em_f32_of(value), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 
 uint32_t em_format_from_d16(uint8_t format, uint32_t half)
@@ -155,5 +143,5 @@ uint32_t em_format_from_d16(uint8_t format, uint32_t half)
         return half & 0xffff;
     }
     return number == SINT ? (uint32_t)extend(half & 0xffff, 16)
-                          : bits_of(_cvtsh_ss((unsigned short)half));
+                          : em_bits_f32(_cvtsh_ss((unsigned short)half));
 }

@@ -62,23 +62,6 @@ static bool writes(const struct em_memory_rule *rule)
            rule->what == EM_MEM_STORE_FORMAT;
 }
 
-static enum em_flow global_fault(struct em_wave *w,
-                                 const struct em_op *op,
-                                 unsigned lane,
-                                 uint64_t address,
-                                 unsigned bytes)
-{
-    enum em_fault_kind kind = EM_FAULT_OUT_OF_BOUNDS;
-    struct em_allocation a;
-    if (em_space_find(w->space, address, &a) && address - a.address < a.bytes &&
-        bytes <= a.bytes - (address - a.address)) {
-        kind = a.freed ? EM_FAULT_USE_AFTER_FREE : EM_FAULT_READ_ONLY;
-    }
-    char text[200];
-    em_space_explain(w->space, address, bytes, text, sizeof(text));
-    return em_fault(w, op, kind, (int)lane, &address, "%s", text);
-}
-
 static enum em_flow check_global(struct em_wave *w,
                                  const struct em_op *op,
                                  const struct em_memory_rule *rule,
@@ -97,7 +80,8 @@ static enum em_flow check_global(struct em_wave *w,
     for (uint64_t left = t->lanes; left; left &= left - 1) {
         unsigned lane = (unsigned)__builtin_ctzll(left);
         if (!good(view, t->address[lane], rule->bytes)) {
-            return global_fault(w, op, lane, t->address[lane], rule->bytes);
+            return em_memory_fault(w, op, (int)lane, t->address[lane], rule->bytes,
+                                   writes(rule));
         }
     }
     return EM_GO;

@@ -145,6 +145,22 @@ bool em_vmem_begin(struct em_wave *w,
     return *ret == EM_GO;
 }
 
+/* One memory for all lanes: carried out, and outstanding. */
+static enum em_flow run_target(struct em_wave *w,
+                               const struct em_op *op,
+                               const struct em_memory_rule *rule,
+                               struct em_target *t)
+{
+    if (rule->what == EM_MEM_LOAD_TO_LDS) {
+        return em_load_to_lds(w, op, rule, t, 0);
+    }
+    enum em_flow flow = em_target_run(w, op, rule, t);
+    if (flow == EM_GO && w->shadow) {
+        em_vmem_issued(w, op, EM_VMCNT);
+    }
+    return flow;
+}
+
 enum em_flow em_run_global(struct em_wave *w, const struct em_op *op)
 {
     enum em_flow flow;
@@ -157,14 +173,7 @@ enum em_flow em_run_global(struct em_wave *w, const struct em_op *op)
     t.where = EM_IN_GLOBAL;
     global_addresses(w, &op->in, &t);
     em_target_order(&t, rule->bytes);
-    if (rule->what == EM_MEM_LOAD_TO_LDS) {
-        return em_load_to_lds(w, op, rule, &t, 0);
-    }
-    flow = em_target_run(w, op, rule, &t);
-    if (flow == EM_GO && w->shadow) {
-        em_vmem_issued(w, op, EM_VMCNT);
-    }
-    return flow;
+    return run_target(w, op, rule, &t);
 }
 
 enum em_flow em_run_scratch(struct em_wave *w, const struct em_op *op)
@@ -186,14 +195,7 @@ enum em_flow em_run_scratch(struct em_wave *w, const struct em_op *op)
         t.address[i] = (uint32_t)(base + (offset ? offset[i] : 0));
     }
     t.contiguous = false;
-    if (rule->what == EM_MEM_LOAD_TO_LDS) {
-        return em_load_to_lds(w, op, rule, &t, 0);
-    }
-    flow = em_target_run(w, op, rule, &t);
-    if (flow == EM_GO && w->shadow) {
-        em_vmem_issued(w, op, EM_VMCNT);
-    }
-    return flow;
+    return run_target(w, op, rule, &t);
 }
 
 /* The lanes whose address is in the aperture; their addresses become offsets in it. */
