@@ -6,20 +6,13 @@
  *
  * The kernel is gemm_f16_mfma_256x256_nt's or _128x128_nt's. */
 #include "core/parse.h"
+#include "tests/bench/bench.h"
+#include "tests/emulator/kernel_arguments.h"
 #include "tests/emulator/program.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-/* The kernel's arguments as gemm_device.h lays them out. */
-struct arguments {
-    uint64_t a, b, c, d, partial;
-    int32_t m, n, k, split, k_per_split, xcc_count;
-    int64_t lda, ldb, ldc, ldd, stride_a, stride_b, stride_c, stride_d;
-    float alpha, beta;
-};
 
 struct mode {
     const char *name;
@@ -40,21 +33,6 @@ static const struct mode modes[] = {
     { "fast, checks + counters", false, true, true, 2 },
 };
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Of all threads of the process. */
-static double cpu_s(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 struct times {
     double wall_s, cpu_s; /* medians */
 };
@@ -62,7 +40,7 @@ struct times {
 static struct times median(struct program *p,
                            const struct mode *mode,
                            uint32_t grid,
-                           const struct arguments *args,
+                           const struct gemm_arguments *args,
                            unsigned repeats)
 {
     double wall[32];
@@ -74,20 +52,18 @@ static struct times median(struct program *p,
                                      .exact = mode->exact,
                                      .threads = mode->threads };
     for (unsigned i = 0; i < repeats; i++) {
-        double start = cpu_s();
+        double start = bench_cpu_s();
         struct em_report r =
             program_run(p, "wf_gemm_f16", &launch, args, sizeof(*args));
         if (r.faulted) {
             (void)fprintf(stderr, "the kernel faulted: %s\n", r.fault.text);
             exit(1);
         }
-        cpu[i] = cpu_s() - start;
+        cpu[i] = bench_cpu_s() - start;
         wall[i] = 1e-9 * (double)r.host_ns;
         em_report_fini(&r);
     }
-    qsort(wall, repeats, sizeof(wall[0]), by_value);
-    qsort(cpu, repeats, sizeof(cpu[0]), by_value);
-    return (struct times){ wall[repeats / 2], cpu[repeats / 2] };
+    return (struct times){ bench_median(wall, repeats), bench_median(cpu, repeats) };
 }
 
 static void fill(uint64_t address, size_t count, uint32_t seed)
@@ -122,17 +98,17 @@ int main(int argc, char **argv)
     unsigned repeats = argc > 5 ? (unsigned)number(argv[5], "REPEATS") : 5;
     int64_t tile = strstr(argv[1], "128x128") ? 128 : 256;
     struct program p = program_open(argv[1]);
-    struct arguments args = { .m = (int32_t)m,
-                              .n = (int32_t)n,
-                              .k = (int32_t)k,
-                              .split = 1,
-                              .k_per_split = (int32_t)k,
-                              .xcc_count = 8,
-                              .lda = k,
-                              .ldb = k,
-                              .ldc = n,
-                              .ldd = n,
-                              .alpha = 1.0f };
+    struct gemm_arguments args = { .m = (int32_t)m,
+                                   .n = (int32_t)n,
+                                   .k = (int32_t)k,
+                                   .split = 1,
+                                   .k_per_split = (int32_t)k,
+                                   .xcc_count = 8,
+                                   .lda = k,
+                                   .ldb = k,
+                                   .ldc = n,
+                                   .ldd = n,
+                                   .alpha = 1.0f };
     args.a = program_buffer(&p, (uint64_t)(2 * m * k));
     args.b = program_buffer(&p, (uint64_t)(2 * n * k));
     args.d = program_buffer(&p, (uint64_t)(2 * m * n));

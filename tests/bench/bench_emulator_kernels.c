@@ -3,12 +3,13 @@
  * median of several launches.
  *
  *   bench_emulator_kernels KERNELS [PAGED-DECODE-D128] */
+#include "tests/bench/bench.h"
+#include "tests/emulator/kernel_arguments.h"
 #include "tests/emulator/program.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     DWORDS = 1 << 20, /* of a buffer: a matrix of 1024 x 1024 */
@@ -29,20 +30,6 @@ static const struct {
               { "checks", true, false },
               { "both", true, true } };
 
-static double cpu_s(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Seconds of the median launch; *ret: wave-instructions. */
 static double median_of(struct program *p,
                         const char *name,
@@ -53,9 +40,9 @@ static double median_of(struct program *p,
 {
     double seconds[REPEATS];
     for (unsigned i = 0; i < REPEATS; i++) {
-        double start = cpu_s();
+        double start = bench_cpu_s();
         struct em_report r = program_run(p, name, launch, arguments, bytes);
-        seconds[i] = cpu_s() - start;
+        seconds[i] = bench_cpu_s() - start;
         if (r.faulted) {
             (void)fprintf(stderr, "%s: %s\n", name, r.fault.text);
             exit(1);
@@ -63,8 +50,7 @@ static double median_of(struct program *p,
         *ret = r.instructions;
         em_report_fini(&r);
     }
-    qsort(seconds, REPEATS, sizeof(seconds[0]), by_value);
-    return seconds[REPEATS / 2];
+    return bench_median(seconds, REPEATS);
 }
 
 static void report(struct program *p,
@@ -117,14 +103,6 @@ static void memory_kernels(const char *path)
     }
     program_close(&p);
 }
-
-/* As decode_device.h has them. */
-struct decode_arguments {
-    uint64_t q, k, v, kv_indptr, kv_indices, kv_last_page_len, o, lse, partial, max_sum;
-    int32_t q_heads, kv_heads, page_size, parts, part_keys, window_left;
-    int64_t page_stride, slot_stride, head_stride;
-    float scale_log2, cap_log2, inv_cap_log2, v_scale;
-};
 
 static uint64_t halves(struct program *p, size_t count, uint32_t seed)
 {

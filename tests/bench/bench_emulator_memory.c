@@ -4,23 +4,16 @@
 #include "emulator/check/race.h"
 #include "emulator/check/shadow.h"
 #include "emulator/count/count.h"
+#include "tests/bench/bench.h"
 #include "tests/emulator/memory_fixture.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     REPEATS = 20000,
     ROUNDS = 5
 };
-
-static double now_ns(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static double measure(struct memory_fixture *f, const struct em_inst *in)
 {
@@ -28,7 +21,7 @@ static double measure(struct memory_fixture *f, const struct em_inst *in)
     em_bind(in, &op);
     double best = 0;
     for (unsigned round = 0; round < ROUNDS; round++) {
-        double start = now_ns();
+        double start = bench_cpu_s();
         for (unsigned i = 0; i < REPEATS; i++) {
             if (op.run(f->w, &op) != EM_GO) {
                 printf("%s\n", f->group.fault.text);
@@ -38,7 +31,7 @@ static double measure(struct memory_fixture *f, const struct em_inst *in)
                 em_shadow_wait(f->w, 0, 0);
             }
         }
-        double rate = (double)REPEATS * 1e3 / (now_ns() - start);
+        double rate = (double)REPEATS * 1e-6 / (bench_cpu_s() - start);
         best = rate > best ? rate : best;
     }
     return best;

@@ -2,29 +2,15 @@
  *   bench_emulator_mfma [PART-OF-A-MNEMONIC]
  * Medians of 31 samples of 1 ms of CPU time; run it on a release build. */
 #include "emulator/exec/mfma.h"
+#include "tests/bench/bench.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum {
     SAMPLES = 31,
     SAMPLE_NS = 1000000
 };
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static int by_value(const void *x, const void *y)
-{
-    double a = *(const double *)x;
-    double b = *(const double *)y;
-    return (a > b) - (a < b);
-}
 
 /* Ordinary values of any of the types: bytes whose exponents are near the middle. */
 static void fill(struct em_wave *w)
@@ -47,19 +33,18 @@ static double median_ns(struct em_wave *w, const struct em_op *op)
     double sample[SAMPLES];
     for (unsigned s = 0; s < SAMPLES; s++) {
         uint64_t runs = 0;
-        int64_t start = now_ns();
-        int64_t took;
+        double start = bench_cpu_s();
+        double took_ns;
         do {
             for (unsigned i = 0; i < 64; i++) {
                 (void)op->run(w, op);
             }
             runs += 64;
-            took = now_ns() - start;
-        } while (took < SAMPLE_NS);
-        sample[s] = (double)took / (double)runs;
+            took_ns = 1e9 * (bench_cpu_s() - start);
+        } while (took_ns < SAMPLE_NS);
+        sample[s] = took_ns / (double)runs;
     }
-    qsort(sample, SAMPLES, sizeof(sample[0]), by_value);
-    return sample[SAMPLES / 2];
+    return bench_median(sample, SAMPLES);
 }
 
 /* D = A * B + C with C a constant, so that values stay ordinary; a sparse one adds to

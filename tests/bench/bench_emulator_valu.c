@@ -1,11 +1,11 @@
 /* Speed of the emulator's vector arithmetic: wave instructions a second, in millions,
  * of one thread, with the dispatch and without decoding. */
 #include "emulator/check/shadow.h"
+#include "tests/bench/bench.h"
 #include "tests/emulator/valu_case.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum {
     OPS = 32, /* instructions in the loop, as of an unrolled kernel */
@@ -13,26 +13,12 @@ enum {
     LOOPS = 50000
 };
 
-static double now_s(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The median, in millions of wave instructions a second. */
 static double measure(struct em_wave *w, const struct em_op ops[OPS])
 {
     double rates[REPEATS];
     for (unsigned r = 0; r < REPEATS; r++) {
-        double start = now_s();
+        double start = bench_cpu_s();
         for (unsigned n = 0; n < LOOPS; n++) {
             for (unsigned i = 0; i < OPS; i++) {
                 if (ops[i].run(w, &ops[i]) != EM_GO) {
@@ -40,10 +26,9 @@ static double measure(struct em_wave *w, const struct em_op ops[OPS])
                 }
             }
         }
-        rates[r] = 1e-6 * (double)(LOOPS * OPS) / (now_s() - start);
+        rates[r] = 1e-6 * (double)(LOOPS * OPS) / (bench_cpu_s() - start);
     }
-    qsort(rates, REPEATS, sizeof(rates[0]), compare);
-    return rates[REPEATS / 2];
+    return bench_median(rates, REPEATS);
 }
 
 static bool carries(enum em_opcode op)

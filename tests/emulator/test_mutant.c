@@ -1,18 +1,11 @@
 /* Our own kernels: no report as they are; with a barrier or a wait taken out, the fault
  * that this makes. */
 #include "emulator/exec/code.h"
+#include "kernel_arguments.h"
 #include "mutant.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
-
-/* As kernels/gemm/gemm_f16_mfma.json lays them out. */
-struct gemm {
-    uint64_t a, b, c, d, partial;
-    int32_t m, n, k, split, k_per_split, xcc_count;
-    int64_t lda, ldb, ldc, ldd, stride_a, stride_b, stride_c, stride_d;
-    float alpha, beta;
-};
 
 struct gemm_case {
     const char *path;
@@ -30,9 +23,10 @@ static void fill(uint64_t address, size_t values, uint32_t seed)
     }
 }
 
-static struct gemm gemm_arguments(struct program *p, const struct gemm_case *c)
+static struct gemm_arguments gemm_arguments(struct program *p,
+                                            const struct gemm_case *c)
 {
-    struct gemm g = { .m = c->m, .n = c->n, .k = c->k, .split = c->split };
+    struct gemm_arguments g = { .m = c->m, .n = c->n, .k = c->k, .split = c->split };
     g.k_per_split = (c->k + c->split - 1) / c->split;
     g.xcc_count = 8;
     g.lda = c->k;
@@ -60,7 +54,7 @@ static struct em_report run_gemm(struct program *p,
                                  const struct gemm_case *c,
                                  bool count)
 {
-    struct gemm g = gemm_arguments(p, c);
+    struct gemm_arguments g = gemm_arguments(p, c);
     uint32_t tiles =
         (uint32_t)(((c->m + c->tile - 1) / c->tile) * ((c->n + c->tile - 1) / c->tile));
     struct program_launch launch = {
@@ -181,14 +175,6 @@ Test(mutant, a_wait_taken_out_of_gemm_is_missed, .timeout = 50)
     mutants_close(&m);
 }
 
-/* As kernels/attention/paged_decode_mfma.json lays them out. */
-struct decode {
-    uint64_t q, k, v, indptr, indices, last_page, o, lse, partial, max_sum;
-    int32_t q_heads, kv_heads, page_size, parts, part_keys, window_left;
-    int64_t page_stride, key_stride, head_stride;
-    float scale, cap, cap_inverse, v_scale;
-};
-
 enum {
     HEAD_DIM = 64,
     PAGE = 16,
@@ -203,42 +189,42 @@ static void set_ints(uint64_t address, const int32_t *values, size_t n)
     memcpy(program_host(address), values, n * sizeof(*values));
 }
 
-static struct decode decode_arguments(struct program *p)
+static struct decode_arguments decode_arguments(struct program *p)
 {
     static const int32_t indptr[] = { 0, 7, 12 };
     static const int32_t indices[] = { 3, 1, 4, 0, 5, 9, 2, 6, 11, 7, 10, 8 };
     static const int32_t last[] = { 5, 16 };
-    struct decode d = { .q_heads = HEADS,
-                        .kv_heads = 1,
-                        .page_size = PAGE,
-                        .parts = 1,
-                        .part_keys = KEYS,
-                        .window_left = -1,
-                        .page_stride = (int64_t)PAGE * HEAD_DIM,
-                        .key_stride = HEAD_DIM,
-                        .head_stride = (int64_t)PAGE * HEAD_DIM,
-                        .scale = 0.18F,
-                        .v_scale = 1 };
+    struct decode_arguments d = { .q_heads = HEADS,
+                                  .kv_heads = 1,
+                                  .page_size = PAGE,
+                                  .parts = 1,
+                                  .part_keys = KEYS,
+                                  .window_left = -1,
+                                  .page_stride = (int64_t)PAGE * HEAD_DIM,
+                                  .slot_stride = HEAD_DIM,
+                                  .head_stride = (int64_t)PAGE * HEAD_DIM,
+                                  .scale_log2 = 0.18F,
+                                  .v_scale = 1 };
     d.q = program_buffer(p, BATCH * HEADS * HEAD_DIM * 2);
     d.k = program_buffer(p, PAGES * PAGE * HEAD_DIM * 2);
     d.v = program_buffer(p, PAGES * PAGE * HEAD_DIM * 2);
-    d.indptr = program_buffer(p, sizeof(indptr));
-    d.indices = program_buffer(p, sizeof(indices));
-    d.last_page = program_buffer(p, sizeof(last));
+    d.kv_indptr = program_buffer(p, sizeof(indptr));
+    d.kv_indices = program_buffer(p, sizeof(indices));
+    d.kv_last_page_len = program_buffer(p, sizeof(last));
     d.o = program_buffer(p, BATCH * HEADS * HEAD_DIM * 2);
     d.lse = program_buffer(p, BATCH * HEADS * 4);
     fill(d.q, BATCH * HEADS * HEAD_DIM, 4);
     fill(d.k, PAGES * PAGE * HEAD_DIM, 5);
     fill(d.v, PAGES * PAGE * HEAD_DIM, 6);
-    set_ints(d.indptr, indptr, 3);
-    set_ints(d.indices, indices, PAGES);
-    set_ints(d.last_page, last, 2);
+    set_ints(d.kv_indptr, indptr, 3);
+    set_ints(d.kv_indices, indices, PAGES);
+    set_ints(d.kv_last_page_len, last, 2);
     return d;
 }
 
 static struct em_fault decode_fault(struct program *p)
 {
-    struct decode d = decode_arguments(p);
+    struct decode_arguments d = decode_arguments(p);
     struct program_launch launch = { .grid = 1,
                                      .block = 256,
                                      .grid_yz = { BATCH, 1 },
