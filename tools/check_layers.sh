@@ -34,7 +34,7 @@ only() {
     header=$1
     shift
     found=$(grep -rnE "^ *# *include +<$header>" core packs datasets kernels runner \
-        coordinator cli --include='*.c' --include='*.h' 2>/dev/null)
+        coordinator cli emulator --include='*.c' --include='*.h' 2>/dev/null)
     for f in "$@"; do
         found=$(printf '%s\n' "$found" | grep -v "^$f:")
     done
@@ -50,5 +50,8 @@ only 'libpq-fe\.h' coordinator/db.c
 only 'microhttpd\.h' coordinator/http_server.c
 only 'archive.*\.h' packs/archive.c
 only 'hip/.*'
+only 'elfutils/.*' emulator/load/lines.c
+only 'zlib\.h' emulator/load/decompress_zlib.c
+only 'zstd\.h' emulator/load/decompress_zstd.c
 only 'cblas\.h' kernels/gemm/openblas.c
 exit $bad

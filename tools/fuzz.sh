@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs every fuzz target of a fuzz build for some seconds on its corpus.
-# usage: tools/fuzz.sh BUILD-FOLDER SECONDS [CORPUS-FOLDER]
+# Runs fuzz targets of a fuzz build (default: every one) for some seconds on their corpus.
+# usage: tools/fuzz.sh BUILD-FOLDER SECONDS [CORPUS-FOLDER [TARGET...]]
 # New inputs go to CORPUS-FOLDER (default: a temporary one); a crash is kept there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -19,5 +19,10 @@ fuzz_one() {
 }
 export -f fuzz_one
 export seconds grow
-find "$build/bin" -name 'fuzz_*' -type f -perm -u+x -print0 | sort -z |
+targets=("${@:4}")
+if [ ${#targets[@]} -gt 0 ]; then
+    printf '%s\0' "${targets[@]/#/$build/bin/}"
+else
+    find "$build/bin" -name 'fuzz_*' -type f -perm -u+x -print0 | sort -z
+fi |
     xargs -0 -n 1 -P "$(nproc)" bash -c 'set -euo pipefail; fuzz_one "$0"'

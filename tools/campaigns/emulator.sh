@@ -11,26 +11,13 @@ cmake --preset fuzz >/dev/null
 cmake --build --preset fuzz --target $targets >/dev/null
 status=0
 mkdir -p "$state/corpus"
-# Streams are the part with the most to find: they run all of the time.
-fuzz_some() { # SECONDS TARGET...
-    local seconds=$1 folder
-    shift
-    folder=$(mktemp -d)
-    mkdir "$folder/bin"
-    for t in "$@"; do cp "build/fuzz/bin/$t" "$folder/bin/"; done
-    tools/fuzz.sh "$folder" "$seconds" "$state/corpus" || status=$?
-    rm -rf "$folder"
-}
 total=$((minutes * 60))
-{
-    fuzz_some $((total / 3)) fuzz_image fuzz_stream
-    fuzz_some $((total / 3)) fuzz_isa fuzz_stream
-} >"$state/log" 2>&1
-touch "$state/totals"
-awk '/number_of_executed_units/ { sub(":", "", $1); print $1, $NF }' "$state/log" |
-    sort - "$state/totals" | awk '{ n[$1] += $2 } END { for (t in n) print t, n[t] }' |
-    sort >"$state/totals.new"
-mv "$state/totals.new" "$state/totals"
+# Streams are the part with the most to find: they run all of the time.
+for other in fuzz_image fuzz_isa; do
+    tools/fuzz.sh build/fuzz $((total / 3)) "$state/corpus" "$other" fuzz_stream ||
+        status=$?
+done >"$state/log" 2>&1
+executions=$(tools/fuzz_totals.sh "$state")
 
 cmake --preset dev >/dev/null
 cmake --build --preset dev --target test_emulator_mfma_numeric >/dev/null
@@ -42,9 +29,7 @@ else
     status=1
 fi
 {
-    echo "| target | executions in all |"
-    echo "|---|---|"
-    awk '{ print "| " $1 " | " $2 " |" }' "$state/totals"
+    echo "$executions"
     awk '{ n += $2 } END { print "| together | " n " |" }' "$state/totals"
     echo
     echo "Crashes kept: $(find "$state/corpus" -maxdepth 1 -name '*crash-*' | wc -l)." \

@@ -10,15 +10,8 @@ targets=$(find build/fuzz/bin -name 'fuzz_*' -type f -perm -u+x | wc -l)
 seconds=$((minutes * 60 * $(nproc) / targets))
 status=0
 tools/fuzz.sh build/fuzz "$seconds" "$state/corpus" >"$state/log" 2>&1 || status=$?
-touch "$state/totals"
-awk '/number_of_executed_units/ { sub(":", "", $1); print $1, $NF }' "$state/log" |
-    sort - "$state/totals" | awk '{ n[$1] += $2 } END { for (t in n) print t, n[t] }' |
-    sort >"$state/totals.new"
-mv "$state/totals.new" "$state/totals"
 {
-    echo "| target | executions in all |"
-    echo "|---|---|"
-    awk '{ print "| " $1 " | " $2 " |" }' "$state/totals"
+    tools/fuzz_totals.sh "$state"
     echo
     echo "Crashes kept: $(find "$state/corpus" -maxdepth 1 -name '*crash-*' | wc -l)."
 } >"$state/summary.md"
