@@ -89,13 +89,6 @@ static void format_value(const struct wf_json *v, char *ret, size_t n)
     }
 }
 
-static const struct wf_json *emulation_of(const struct wf_json *result)
-{
-    const struct wf_json *details = wf_json_find(result, "details");
-    const struct wf_json *e = details ? wf_json_find(details, "emulation") : NULL;
-    return e != NULL && wf_json_type(e) == WF_JSON_OBJECT ? e : NULL;
-}
-
 static void print_rows(struct wf_table *t, const struct wf_json *launches, size_t n)
 {
     for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
@@ -155,8 +148,8 @@ static const char *text_at(const struct wf_json *result, const char *path)
 void wf_print_counters(const struct wf_json *const *result, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        const struct wf_json *e = emulation_of(result[i]);
-        const struct wf_json *launches = e != NULL ? wf_json_find(e, "launches") : NULL;
+        const struct wf_json *launches =
+            find_path(result[i], "details.emulation.launches");
         if (launches == NULL || wf_json_count(launches) == 0) {
             continue;
         }
@@ -166,11 +159,11 @@ void wf_print_counters(const struct wf_json *const *result, size_t count)
     }
 }
 
-static double number_at(const struct wf_json *obj, const char *key)
+static double number_at(const struct wf_json *result, const char *path)
 {
     double v = (double)NAN;
-    const struct wf_json *member = wf_json_find(obj, key);
-    return member != NULL && wf_json_as_f64(member, &v) ? v : (double)NAN;
+    const struct wf_json *at = find_path(result, path);
+    return at != NULL && wf_json_as_f64(at, &v) ? v : (double)NAN;
 }
 
 void wf_print_emulation_cost(const struct wf_json *const *result, size_t count)
@@ -180,9 +173,8 @@ void wf_print_emulation_cost(const struct wf_json *const *result, size_t count)
     double all_ns = 0;
     char took[32];
     for (size_t i = 0; i < count; i++) {
-        const struct wf_json *e = emulation_of(result[i]);
-        double one = e != NULL ? number_at(e, "host_ns") : (double)NAN;
-        double plain = e != NULL ? number_at(e, "host_ns_plain") : (double)NAN;
+        double one = number_at(result[i], "details.emulation.host_ns");
+        double plain = number_at(result[i], "details.emulation.host_ns_plain");
         all_ns += isfinite(one) ? one : 0;
         if (isfinite(one) && isfinite(plain) && plain > 0) {
             checked_ns += one;
