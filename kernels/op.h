@@ -89,6 +89,32 @@ struct wf_check {
     char note[160];         /* what it could have missed, in words */
 };
 
+/* Where the wrong elements of one output lie: the output as a matrix (the last
+ * dimension across, all others down), cut into cells of equal size. */
+#define WF_MAP_SIDE 16
+
+struct wf_error_map {
+    bool known;
+    char tensor[32];
+    int64_t rows, cols; /* of the matrix */
+    int64_t cell_rows,
+        cell_cols;          /* elements of a cell; those at the edge are smaller */
+    int map_rows, map_cols; /* cells, at most WF_MAP_SIDE each way */
+    uint64_t wrong[WF_MAP_SIDE][WF_MAP_SIDE];
+    uint64_t checked[WF_MAP_SIDE][WF_MAP_SIDE]; /* 0: nobody looked at this cell */
+};
+
+/* What common rules of other suites count over the same outputs. They are no part of
+ * the answer; wavefarm selftest mutants shows them beside it. */
+struct wf_peer_tally {
+    bool known; /* every element was compared one by one */
+    uint64_t elements;
+    uint64_t beyond_allclose;   /* !(|e| <= 1e-2 + 1e-2 |ref|) */
+    uint64_t beyond_flashinfer; /* !(|e| <= 1e-2) and !(|e| <= 1e-2 |ref|) */
+    uint64_t class_differs;     /* NaN or infinity where the reference has none, or the
+                                   other way round; counted in both of the above too */
+};
+
 struct wf_check_report {
     enum wf_answer answer; /* PASS MISMATCH NONFINITE UNWRITTEN */
     size_t check_count;
@@ -102,6 +128,13 @@ struct wf_check_report {
     int worst_ndim;
     int64_t worst_index[WF_MAX_DIMS];
     double worst_got, worst_want, worst_tolerance;
+    bool has_first; /* the first wrong element in storage order, of those looked at */
+    char first_tensor[32];
+    int first_ndim;
+    int64_t first_index[WF_MAX_DIMS];
+    double first_got, first_want;
+    struct wf_error_map map;
+    struct wf_peer_tally peers;
     char diagnosis[512]; /* likely cause in words, "" when nothing to say */
 };
 

@@ -23,7 +23,8 @@ found=$(grep -rnE '^ *# *include +"runner/' emulator --include='*.c' --include='
     grep -vE '"runner/hip_(abi\.h|functions\.def)"')
 [ -n "$found" ] && { echo "$found   <- emulator may include only the HIP ABI of runner"; bad=1; }
 rule runner 'coordinator|cli|dashboards'
-rule coordinator 'runner|cli'
+rule coordinator 'runner|cli|selftest'
+rule selftest 'coordinator|cli|dashboards'
 # Page tables and suites sit on both sides of the ops: only suite.[ch] may know cases.
 found=$(grep -rnE '^ *# *include +"kernels/' datasets --include='*.c' --include='*.h' |
     grep -v '^datasets/suite')
@@ -34,7 +35,7 @@ only() {
     header=$1
     shift
     found=$(grep -rnE "^ *# *include +<$header>" core packs datasets kernels runner \
-        coordinator cli emulator --include='*.c' --include='*.h' 2>/dev/null)
+        coordinator cli emulator selftest --include='*.c' --include='*.h' 2>/dev/null)
     for f in "$@"; do
         found=$(printf '%s\n' "$found" | grep -v "^$f:")
     done
