@@ -30,9 +30,10 @@ struct wf_trial {
     const struct wf_device *device;
     const char *dataset_folder;
     uint64_t seed_offset;
-    bool measure; /* timed launches too, with a short budget */
-    int64_t kernel_deadline_ns;
-    const void *user; /* the caller's */
+    bool measure;   /* timed launches too, with a short budget */
+    bool no_checks; /* emulator: no fault detection (what outputs would be) */
+    int64_t kernel_deadline_ns; /* 0: 20 s */
+    const void *user;           /* the caller's */
 };
 
 struct wf_trial_outcome {
@@ -40,16 +41,23 @@ struct wf_trial_outcome {
     enum wf_answer answer;
     enum wf_time time;
     char text[600];
+    char diagnosis[520];
     bool peers_known; /* false: no outputs were compared (a crash) */
     bool peer_rejects[WF_PEER_COUNT];
 };
+
+const char *wf_peer_text(enum wf_peer peer);
+/* The kernel never ran, or nobody waited for it: no answer about the kernel. */
+bool wf_trial_answer_is_void(enum wf_answer answer);
 
 typedef void (*wf_trial_done_fn)(void *ctx,
                                  const struct wf_trial *trial,
                                  const struct wf_trial_outcome *outcome);
 
-/* Runs all, `jobs` at a time (0: one a processor); `done` is called in the order of the
- * trials. ECANCELLED when *cancel becomes non-zero; the trials that ended before it
+/* Runs all, `jobs` at a time (0: one a processor), each in a worker process of its own
+ * kind; `done` is called in the order of the trials. A runner that fails is an outcome
+ * whose status is not WF_OK, never an answer; a worker that dies is an error of the
+ * whole call. ECANCELLED when *cancel becomes non-zero; the trials that ended before it
  * were reported. */
 enum wf_status wf_trials_run(const struct wf_trial *trial,
                              size_t n,
