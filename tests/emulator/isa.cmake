@@ -1,5 +1,5 @@
 # The instruction set: the decoder and the printer by hand, and against LLVM's.
-wf_unit_test(NAME test_isa SOURCES test_isa.c encode.c LIBS wf_emulator)
+wf_unit_test(NAME test_isa SOURCES test_isa.c LIBS wf_emulator)
 
 add_executable(isa_sweep isa_sweep.c)
 wf_warnings(isa_sweep)

@@ -1,5 +1,5 @@
 /* Instructions by hand: what the decoder makes of them, and how they are printed. */
-#include "tests/emulator/encode.h"
+#include "emulator/isa/encode.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

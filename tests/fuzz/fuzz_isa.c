@@ -1,6 +1,6 @@
 /* Fuzzes the decoder and the printer of instructions: any words, and what decodes must
  * print completely and be encoded again to what decodes to the same. */
-#include "tests/emulator/encode.h"
+#include "emulator/isa/encode.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Puts the fields of an instruction where em_decode takes them from. */
-#include "tests/emulator/encode.h"
+#include "emulator/isa/encode.h"
 
 #include "emulator/isa/tables.h"
 

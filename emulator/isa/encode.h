@@ -1,6 +1,6 @@
-/* The inverse of em_decode, for tests that write programs. */
-#ifndef WF_TESTS_EMULATOR_ENCODE_H
-#define WF_TESTS_EMULATOR_ENCODE_H
+/* The inverse of em_decode: for whoever changes or writes programs. */
+#ifndef WF_EMULATOR_ISA_ENCODE_H
+#define WF_EMULATOR_ISA_ENCODE_H
 
 #include "emulator/isa/isa.h"
 
