@@ -311,6 +311,21 @@ enum wf_status wf_args_mfma(const struct wf_args *a,
     return WF_OK;
 }
 
+enum wf_status wf_args_checks(const struct wf_args *a,
+                              int *ret_launches,
+                              enum wf_naive *ret_naive,
+                              struct wf_error *err)
+{
+    *ret_launches = 0;
+    enum wf_status st = wf_naive_parse(wf_args_string(a, "naive"), ret_naive, err);
+    if (st != WF_OK) {
+        return wf_error_prefix(err, "--naive");
+    }
+    return wf_args_int(a, "launches") < 0
+               ? WF_OK
+               : wf_args_int_in(a, "launches", 2, WF_LAUNCHES_MAX, ret_launches, err);
+}
+
 int64_t wf_args_duration_ns(const struct wf_args *a, const char *name)
 {
     int64_t v = -1;

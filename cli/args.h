@@ -5,6 +5,7 @@
 
 #include "core/buf.h"
 #include "core/error.h"
+#include "runner/execute.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,6 +81,11 @@ enum wf_status wf_args_real_in(const struct wf_args *args,
 enum wf_status wf_args_mfma(const struct wf_args *args,
                             bool *ret_exact,
                             struct wf_error *err);
+/* --launches (0 where it is not given) and --naive: how much is checked. */
+enum wf_status wf_args_checks(const struct wf_args *args,
+                              int *ret_launches,
+                              enum wf_naive *ret_naive,
+                              struct wf_error *err);
 int64_t wf_args_duration_ns(const struct wf_args *args, const char *name);
 /* NaN where neither given nor defaulted. */
 double wf_args_real(const struct wf_args *args, const char *name);
@@ -113,6 +119,10 @@ const char *wf_args_list_at(const struct wf_args *args, const char *name, size_t
       "wanted half-width of the median's 95 % interval" },                             \
     { "budget", WF_OPT_DURATION, "TIME", "2s", NULL,                                   \
       "device time for samples, a task" },                                             \
+    { "launches", WF_OPT_INT, "N", NULL, NULL,                                         \
+      "checked launches on equal inputs (default 3, on the emulator 2)" },             \
+    { "naive", WF_OPT_STRING, "MODE", "auto", NULL,                                    \
+      "naive device kernel as a check of all elements: auto, on or off" },             \
     { "mfma", WF_OPT_STRING, "MODE", "fast", NULL,                                     \
       "emulator: fast (FMA) or exact (rounded as the hardware does)" },                \
     { "no-checks", WF_OPT_FLAG, NULL, NULL, NULL, "emulator: no fault detection" },    \

@@ -35,6 +35,8 @@ struct local_run {
     double ci_percent;
     int64_t budget_ns, deadline_ns;
     bool mfma_exact;
+    int launches;
+    enum wf_naive naive;
     char run_id[17];
     struct wf_progress progress;
 };
@@ -151,6 +153,8 @@ static void fill_request(const struct local_run *r, struct wf_execute_request *q
     q->measure.cold = wf_args_flag(r->args, "cold");
     q->measure.ci_target = r->ci_percent / 100;
     q->measure.budget_ns = r->budget_ns;
+    q->measure.launches = r->launches;
+    q->measure.naive = r->naive;
     q->measure.mfma_exact = r->mfma_exact;
     q->measure.no_checks = wf_args_flag(r->args, "no-checks");
     q->measure.no_counters = wf_args_flag(r->args, "no-counters");
@@ -233,6 +237,9 @@ static enum wf_status read_numbers(struct local_run *r, struct wf_error *err)
     }
     if (status == WF_OK) {
         status = wf_args_mfma(a, &r->mfma_exact, err);
+    }
+    if (status == WF_OK) {
+        status = wf_args_checks(a, &r->launches, &r->naive, err);
     }
     return status;
 }

@@ -324,6 +324,8 @@ static enum wf_status add_measure(const struct wf_args *args,
 {
     double ci = 0;
     int64_t budget_ns = 0;
+    int launches = 0;
+    enum wf_naive naive = WF_NAIVE_AUTO;
     struct wf_json *m = NULL;
     enum wf_status status = wf_args_real_in(args, "ci", WF_CI_MIN, WF_CI_MAX, &ci, err);
     if (status == WF_OK) {
@@ -332,6 +334,9 @@ static enum wf_status add_measure(const struct wf_args *args,
     }
     if (status == WF_OK) {
         status = wf_args_mfma(args, NULL, err);
+    }
+    if (status == WF_OK) {
+        status = wf_args_checks(args, &launches, &naive, err);
     }
     if (status != WF_OK) {
         return status;
@@ -356,6 +361,12 @@ static enum wf_status add_measure(const struct wf_args *args,
     if (status == WF_OK) {
         status =
             wf_json_set_bool(m, "counters", !wf_args_flag(args, "no-counters"), err);
+    }
+    if (status == WF_OK && launches > 0) {
+        status = wf_json_set_i64(m, "launches", launches, err);
+    }
+    if (status == WF_OK) {
+        status = wf_json_set_string(m, "naive", wf_args_string(args, "naive"), err);
     }
     enum wf_status taken = wf_json_set_take(body, "measure", m, err);
     return status != WF_OK ? status : taken;

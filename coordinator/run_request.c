@@ -13,10 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_CASES   100000u
-#define MAX_PACKS   64u
-#define MAX_KERNELS 4096u
-#define MAX_NAME    200u
+#define MAX_CASES    100000u
+#define MAX_PACKS    64u
+#define MAX_KERNELS  4096u
+#define MAX_NAME     200u
+#define MAX_LAUNCHES 100000 /* as the runner has it: WF_LAUNCHES_MAX */
 
 struct priority {
     const char *name;
@@ -431,10 +432,27 @@ static enum wf_status check_emulation(const struct wf_json *m, struct wf_error *
     return status;
 }
 
+/* How much is checked (docs/wire.md); passed on as it is. */
+static enum wf_status check_checks(const struct wf_json *m, struct wf_error *err)
+{
+    const char *naive = "auto";
+    int64_t launches = 0;
+    enum wf_status status =
+        wf_json_opt_i64(m, "launches", 2, MAX_LAUNCHES, &launches, err);
+    status = status == WF_OK ? wf_json_opt_string(m, "naive", &naive, err) : status;
+    if (status == WF_OK && strcmp(naive, "auto") != 0 && strcmp(naive, "on") != 0 &&
+        strcmp(naive, "off") != 0) {
+        status = wf_errorf(err, WF_EINVAL, "naive must be auto, on or off, not '%.40s'",
+                           naive);
+    }
+    return status;
+}
+
 static enum wf_status read_measure(struct wf_run_request *r, struct wf_error *err)
 {
     static const char *const keys[] = { "measure", "cold",   "ci_target", "budget_ms",
-                                        "mfma",    "checks", "counters",  NULL };
+                                        "mfma",    "checks", "counters",  "launches",
+                                        "naive",   NULL };
     const struct wf_json *m = wf_json_find(r->root, "measure");
     bool cold = false;
     double ci = 0;
@@ -454,6 +472,7 @@ static enum wf_status read_measure(struct wf_run_request *r, struct wf_error *er
                  ? wf_json_opt_i64(m, "budget_ms", 0, 3600000, &r->budget_ms, err)
                  : status;
     status = status == WF_OK ? check_emulation(m, err) : status;
+    status = status == WF_OK ? check_checks(m, err) : status;
     if (status == WF_OK && !(ci >= 0 && ci < 1)) {
         status = wf_errorf(err, WF_ERANGE, "ci_target must be at least 0 and below 1");
     }

@@ -49,6 +49,22 @@ static enum wf_status read_emulation(const struct wf_json *json,
     return status;
 }
 
+/* "launches" and "naive": how much is checked. */
+static enum wf_status read_checks(const struct wf_json *json,
+                                  struct wf_measure_options *ret,
+                                  struct wf_error *err)
+{
+    int64_t launches = 0;
+    const char *naive = "auto";
+    enum wf_status status =
+        wf_json_opt_i64(json, "launches", 0, WF_LAUNCHES_MAX, &launches, err);
+    if (status == WF_OK) {
+        status = wf_json_opt_string(json, "naive", &naive, err);
+    }
+    ret->launches = (int)launches;
+    return status == WF_OK ? wf_naive_parse(naive, &ret->naive, err) : status;
+}
+
 static enum wf_status read_measure(const struct wf_json *json,
                                    struct wf_measure_options *ret,
                                    struct wf_error *err)
@@ -70,6 +86,9 @@ static enum wf_status read_measure(const struct wf_json *json,
         status = wf_json_opt_i64(json, "budget_ms", 0, 3600000, &budget_ms, err);
     }
     ret->budget_ns = budget_ms * 1000000;
+    if (status == WF_OK) {
+        status = read_checks(json, ret, err);
+    }
     return status == WF_OK ? read_emulation(json, ret, err) : status;
 }
 

@@ -15,6 +15,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define WF_LAUNCHES_MAX 100000
+
+/* The naive device kernel as a third check (docs/isolation.md). */
+enum wf_naive {
+    WF_NAIVE_AUTO, /* a real device, a reference that is only sampled, and cheap enough
+                    */
+    WF_NAIVE_ON,   /* whatever the device and the cost */
+    WF_NAIVE_OFF
+};
+
 struct wf_measure_options {
     bool measure;         /* false: answer only */
     bool cold;            /* default hot */
@@ -24,11 +34,19 @@ struct wf_measure_options {
     int max_samples;      /* 0: 1000 */
     int64_t batch_min_ns; /* launches are batched until a batch lasts this, 0: 50 us on
                              a GPU */
+    int launches; /* checked launches on equal inputs, 2 to WF_LAUNCHES_MAX; 0: 3, on a
+                     runtime that models 2 */
+    enum wf_naive naive;
     /* On a runtime that models (the emulator): */
     bool mfma_exact;  /* MFMA rounds as the hardware does; else FMA */
     bool no_checks;   /* no fault detection */
     bool no_counters; /* no counters */
 };
+
+/* "auto", "on" or "off"; EINVAL else. */
+enum wf_status wf_naive_parse(const char *text,
+                              enum wf_naive *ret,
+                              struct wf_error *err);
 
 struct wf_execute_request {
     const char *task_id;   /* copied into the result; may be "" */

@@ -5,6 +5,7 @@
 #include "core/sha256.h"
 
 #include <math.h>
+#include <string.h>
 
 #define SECOND_NS ((int64_t)1000000000)
 
@@ -15,10 +16,32 @@
 #define TIMES(X) X(deadline_ns) X(kernel_deadline_ns)
 /* clang-format on */
 
+enum wf_status wf_naive_parse(const char *text,
+                              enum wf_naive *ret,
+                              struct wf_error *err)
+{
+    static const char *const names[] = { "auto", "on", "off" };
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(text, names[i]) == 0) {
+            *ret = (enum wf_naive)i;
+            return WF_OK;
+        }
+    }
+    return wf_errorf(err, WF_EINVAL, "naive must be auto, on or off, not '%.40s'",
+                     text);
+}
+
 static enum wf_status complete_measure(struct wf_measure_options *m,
-                                       bool host,
+                                       const struct wf_device *device,
                                        struct wf_error *err)
 {
+    if (m->launches == 0) {
+        m->launches = device->times_modelled ? 2 : 3;
+    }
+    if (m->launches < 2 || m->launches > WF_LAUNCHES_MAX) {
+        return wf_errorf(err, WF_EINVAL, "launches is %d; it must be 2 to %d",
+                         m->launches, WF_LAUNCHES_MAX);
+    }
     if (m->ci_target == 0) {
         m->ci_target = 0.01;
     }
@@ -32,7 +55,7 @@ static enum wf_status complete_measure(struct wf_measure_options *m,
         m->max_samples = m->min_samples > 1000 ? m->min_samples : 1000;
     }
     if (m->batch_min_ns == 0) {
-        m->batch_min_ns = host ? 1000000 : 50000;
+        m->batch_min_ns = device->library_kernels ? 1000000 : 50000;
     }
     if (!(m->ci_target > 0) || !isfinite(m->ci_target) || m->budget_ns < 0 ||
         m->batch_min_ns < 0 || m->batch_min_ns > 60 * SECOND_NS || m->min_samples < 1 ||
@@ -80,7 +103,7 @@ enum wf_status request_complete(struct wf_execute_request *r, struct wf_error *e
     if (r->kernel_deadline_ns > r->deadline_ns) {
         r->kernel_deadline_ns = r->deadline_ns;
     }
-    return complete_measure(&r->measure, r->device->library_kernels, err);
+    return complete_measure(&r->measure, r->device, err);
 }
 
 static enum wf_status measure_to_json(const struct wf_measure_options *m,
@@ -94,6 +117,8 @@ static enum wf_status measure_to_json(const struct wf_measure_options *m,
     st = st == WF_OK ? wf_json_set_i64(obj, "min_samples", m->min_samples, err) : st;
     st = st == WF_OK ? wf_json_set_i64(obj, "max_samples", m->max_samples, err) : st;
     st = st == WF_OK ? wf_json_set_i64(obj, "batch_min_ns", m->batch_min_ns, err) : st;
+    st = st == WF_OK ? wf_json_set_i64(obj, "launches", m->launches, err) : st;
+    st = st == WF_OK ? wf_json_set_i64(obj, "naive", (int64_t)m->naive, err) : st;
     st = st == WF_OK ? wf_json_set_bool(obj, "mfma_exact", m->mfma_exact, err) : st;
     st = st == WF_OK ? wf_json_set_bool(obj, "no_checks", m->no_checks, err) : st;
     return st == WF_OK ? wf_json_set_bool(obj, "no_counters", m->no_counters, err) : st;
@@ -152,6 +177,7 @@ static enum wf_status measure_from_json(const struct wf_json *obj,
                                         struct wf_measure_options *m,
                                         struct wf_error *err)
 {
+    int naive = 0;
     enum wf_status st = wf_json_get_bool(obj, "measure", &m->measure, err);
     st = st == WF_OK ? wf_json_get_bool(obj, "cold", &m->cold, err) : st;
     st = st == WF_OK ? wf_json_get_f64(obj, "ci_target", &m->ci_target, err) : st;
@@ -160,6 +186,11 @@ static enum wf_status measure_from_json(const struct wf_json *obj,
              : st;
     st = st == WF_OK ? get_int(obj, "min_samples", &m->min_samples, err) : st;
     st = st == WF_OK ? get_int(obj, "max_samples", &m->max_samples, err) : st;
+    st = st == WF_OK ? get_int(obj, "launches", &m->launches, err) : st;
+    st = st == WF_OK ? get_int(obj, "naive", &naive, err) : st;
+    m->naive = naive == WF_NAIVE_ON    ? WF_NAIVE_ON
+               : naive == WF_NAIVE_OFF ? WF_NAIVE_OFF
+                                       : WF_NAIVE_AUTO;
     st = st == WF_OK ? wf_json_get_bool(obj, "mfma_exact", &m->mfma_exact, err) : st;
     st = st == WF_OK ? wf_json_get_bool(obj, "no_checks", &m->no_checks, err) : st;
     st = st == WF_OK ? wf_json_get_bool(obj, "no_counters", &m->no_counters, err) : st;
