@@ -27,6 +27,7 @@
 #define WF_KERNELS_GEMM_GEMM_CHECK_H
 
 #include "kernels/gemm/gemm.h"
+#include "kernels/report.h"
 
 #define GEMM_SAMPLE_MAX 96
 
@@ -55,6 +56,16 @@ struct gemm_tally {
     int64_t worst[3];
     double worst_got, worst_want, worst_tolerance;
     int64_t low[3], high[3]; /* box round the wrong elements */
+    bool has_first;          /* lowest place in D's storage */
+    int64_t first_position, first[3];
+    double first_got, first_want;
+    int64_t first_unwritten[3], unwritten_position; /* when unwritten > 0 */
+    int64_t first_tile; /* least max(row, column) of a wrong element */
+    double accumulate;  /* largest part of an error that only accumulation can explain,
+                           over ||a|| ||b||; wrong elements of floats only */
+    struct wf_error_map map;
+    bool peers; /* count for struct wf_peer_tally too */
+    struct wf_peer_tally peer;
     uint64_t sample_count;
     struct gemm_sample sample[GEMM_SAMPLE_MAX];
 };
@@ -169,7 +180,7 @@ struct gemm_row {
     const double *b_norm; /* [cols] */
     const double *c;      /* [cols], NULL without C */
 };
-void gemm_tally_init(struct gemm_tally *tally);
+void gemm_tally_init(struct gemm_tally *tally, const struct gemm *g);
 void gemm_compare_row(struct gemm_tally *tally,
                       const struct wf_reference *ref,
                       const struct gemm_row *row);

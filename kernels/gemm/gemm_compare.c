@@ -15,9 +15,10 @@ enum verdict {
     UNWRITTEN
 };
 
-void gemm_tally_init(struct gemm_tally *tally)
+void gemm_tally_init(struct gemm_tally *tally, const struct gemm *g)
 {
     memset(tally, 0, sizeof *tally);
+    wf_error_map_init(&tally->map, "D", g->batch * g->m, g->n);
 }
 
 static void widen_box(struct gemm_tally *t, const int64_t at[3], bool first)
@@ -44,7 +45,33 @@ static void keep_sample(struct gemm_tally *t,
     }
 }
 
+/* Where wrong elements begin, in D's storage and in tiles. */
+static void note_place(struct gemm_tally *t,
+                       const struct gemm *g,
+                       enum verdict v,
+                       const struct gemm_sample *s)
+{
+    const struct gemm_matrix *d = &g->matrix[GEMM_D];
+    const int64_t at[3] = { s->batch, s->row, s->col };
+    const int64_t position = s->batch * d->stride + s->row * d->ld + s->col;
+    const int64_t tile = s->row > s->col ? s->row : s->col;
+    wf_error_map_wrong(&t->map, s->batch * g->m + s->row, s->col);
+    if (v == UNWRITTEN && (t->unwritten == 0 || position < t->unwritten_position)) {
+        t->unwritten_position = position;
+        memcpy(t->first_unwritten, at, sizeof at);
+    }
+    t->first_tile = t->has_first && t->first_tile < tile ? t->first_tile : tile;
+    if (!t->has_first || position < t->first_position) {
+        t->has_first = true;
+        t->first_position = position;
+        memcpy(t->first, at, sizeof at);
+        t->first_got = s->got;
+        t->first_want = s->want;
+    }
+}
+
 static void count_wrong(struct gemm_tally *t,
+                        const struct gemm *g,
                         enum verdict v,
                         const struct gemm_sample *s,
                         double tolerance)
@@ -53,6 +80,7 @@ static void count_wrong(struct gemm_tally *t,
     const double error = fabs(s->got - s->want);
     double ratio = v == WRONG ? error / tolerance : INFINITY;
     ratio = isnan(ratio) ? INFINITY : ratio;
+    note_place(t, g, v, s);
     widen_box(t, at, wrong_count(t) == 0);
     t->mismatches += v == WRONG;
     t->nonfinite += v == NONFINITE;
@@ -125,6 +153,9 @@ static void look_closely(struct gemm_tally *tally,
     const double rounding = (t->out - t->split) * fabs(row->ref[j]) + t->floor;
     double want = row->ref[j];
     enum verdict v = classify(t, row->got[j], &want, tolerance, tolerance - rounding);
+    if (tally->peers) {
+        wf_peer_count(&tally->peer, row->got[j], want);
+    }
     if (v == RIGHT) {
         return;
     }
@@ -134,9 +165,12 @@ static void look_closely(struct gemm_tally *tally,
     const struct gemm_sample s = { row->batch, row->row, row->col + j, row->got[j],
                                    want };
     if (v == WRONG && isfinite(want)) {
+        const double norms = row->a_norm * row->b_norm[j];
+        const double rest = fabs(s.got - want) - (tolerance - t->accumulate * norms);
         count_error(tally, fabs(s.got - want), want);
+        tally->accumulate = fmax(tally->accumulate, norms > 0 ? rest / norms : 0.0);
     }
-    count_wrong(tally, v, &s, tolerance);
+    count_wrong(tally, &ref->g, v, &s, tolerance);
 }
 
 static void compare_floats(struct gemm_tally *tally,
@@ -161,6 +195,9 @@ static void compare_floats(struct gemm_tally *tally,
         if (error > worst * tolerance) {
             worst = error / tolerance;
         }
+        if (wf_peer_may_object(error, size) && tally->peers) {
+            wf_peer_count(&tally->peer, row->got[j], want);
+        }
         count_error(tally, error, want);
     }
     tally->worst_ratio = worst;
@@ -176,7 +213,9 @@ static int32_t wrap32(double v)
 }
 
 /* The reference is an exact integer below 2^63; D is i32, modulo 2^32. */
-static void compare_integers(struct gemm_tally *tally, const struct gemm_row *row)
+static void compare_integers(struct gemm_tally *tally,
+                             const struct gemm *g,
+                             const struct gemm_row *row)
 {
     for (int64_t j = 0; j < row->cols; j++) {
         const double want = (double)wrap32(row->ref[j]);
@@ -187,8 +226,11 @@ static void compare_integers(struct gemm_tally *tally, const struct gemm_row *ro
         const bool poison =
             wf_is_poison(WF_I32, row->raw + (size_t)j * sizeof(int32_t));
         const struct gemm_sample s = { row->batch, row->row, row->col + j, got, want };
+        if (tally->peers) {
+            wf_peer_count(&tally->peer, got, want);
+        }
         count_error(tally, fabs(got - want), want);
-        count_wrong(tally, poison ? UNWRITTEN : WRONG, &s, 0.0);
+        count_wrong(tally, g, poison ? UNWRITTEN : WRONG, &s, 0.0);
     }
 }
 
@@ -197,8 +239,10 @@ void gemm_compare_row(struct gemm_tally *tally,
                       const struct gemm_row *row)
 {
     tally->elements += (uint64_t)row->cols;
+    wf_error_map_checked(&tally->map, row->batch * ref->g.m + row->row, row->col,
+                         row->cols);
     if (ref->tolerance.exact) {
-        compare_integers(tally, row);
+        compare_integers(tally, &ref->g, row);
     } else {
         compare_floats(tally, ref, row);
     }
@@ -215,7 +259,21 @@ void gemm_tally_report(const struct gemm_tally *tally, struct wf_check_report *r
                   : tally->nonfinite > 0  ? WF_ANSWER_NONFINITE
                   : tally->mismatches > 0 ? WF_ANSWER_MISMATCH
                                           : WF_ANSWER_PASS;
+    if (tally->peers) {
+        ret->peers = tally->peer;
+        ret->peers.known = true;
+        ret->peers.elements = tally->elements;
+    }
     ret->has_worst = tally->has_worst;
+    if (tally->has_first) {
+        uint64_t key = UINT64_MAX;
+        struct wf_element e = {
+            .tensor = "D", .ndim = 3, .got = tally->first_got, .want = tally->first_want
+        };
+        memcpy(e.index, tally->first, sizeof tally->first);
+        wf_report_first(ret, &key, (uint64_t)tally->first_position, &e);
+        ret->map = tally->map;
+    }
     if (tally->has_worst) {
         (void)snprintf(ret->worst_tensor, sizeof ret->worst_tensor, "D");
         ret->worst_ndim = 3;

@@ -39,6 +39,15 @@
 #define SIGN_STREAM  UINT64_C(0x7369676e73)
 #define ROW_STREAM   UINT64_C(0x726f7773)
 
+/* What is known of a row; a byte each. */
+enum row_mark {
+    ROW_RIGHT, /* every block within its limit */
+    ROW_FLAGGED,
+    ROW_FLAGGED_DONE, /* compared element by element */
+    ROW_SAMPLED,
+    ROW_SAMPLED_DONE
+};
+
 struct product_check {
     const struct wf_reference *ref;
     const struct wf_output_source *outputs;
@@ -47,7 +56,7 @@ struct product_check {
     double *bx;          /* [blocks of the panel][K] */
     double *abx;         /* [rows][blocks of the panel] */
     int64_t blocks;      /* in a full panel */
-    unsigned char *flag; /* [batch * M] */
+    unsigned char *flag; /* [batch * M] enum row_mark */
     uint64_t flagged;
     uint64_t unwritten, nonfinite; /* seen in all elements */
     double worst_ratio, caught;
@@ -265,8 +274,8 @@ static void check_row(struct product_check *p,
         right = block_is_right(p, row, j, n, abx[j / BLOCK_COLS]);
     }
     unsigned char *flag = &p->flag[row->batch * g->m + row->row];
-    if (!right && *flag == 0) {
-        *flag = 1;
+    if (!right && *flag == ROW_RIGHT) {
+        *flag = ROW_FLAGGED;
         p->flagged++;
     }
 }
@@ -333,11 +342,43 @@ static enum wf_status check_products(struct product_check *p, struct wf_error *e
     return WF_OK;
 }
 
-/* Full comparison of the rows with `mark`, in order, until a panel holds a wrong
- * element: the answer is known then, and a thoroughly wrong output would cost the full
- * product. Returns the rows looked at in *ret_rows. */
+/* Rows of one batch with `mark`, at most a panel: all, or the first ones and some
+ * spread over the rest, so that the error map has something to show of the whole
+ * output. Those taken are marked DONE. */
+static int64_t take_marked(struct product_check *p,
+                           int64_t batch,
+                           enum row_mark mark,
+                           int64_t *index)
+{
+    unsigned char *flag = p->flag + batch * p->ref->g.m;
+    const int64_t m = p->ref->g.m;
+    int64_t left = 0;
+    int64_t n = 0;
+    int64_t seen = 0;
+    for (int64_t row = 0; row < m; row++) {
+        left += flag[row] == mark;
+    }
+    const int64_t head = left <= GEMM_PANEL_ROWS ? left : GEMM_PANEL_ROWS / 2;
+    const int64_t step =
+        (left - head + GEMM_PANEL_ROWS / 2 - 1) / (GEMM_PANEL_ROWS / 2);
+    for (int64_t row = 0; row < m; row++) {
+        if (flag[row] != mark) {
+            continue;
+        }
+        if (seen < head || (seen - head) % step == step - 1) {
+            index[n++] = row;
+            flag[row] = mark == ROW_FLAGGED ? ROW_FLAGGED_DONE : ROW_SAMPLED_DONE;
+        }
+        seen++;
+    }
+    return n;
+}
+
+/* Full comparison of the rows with `mark` until a panel of them is done and holds a
+ * wrong element: the answer is known then, and a thoroughly wrong output would cost the
+ * full product. Returns the rows looked at in *ret_rows. */
 static enum wf_status check_marked(struct product_check *p,
-                                   unsigned char mark,
+                                   enum row_mark mark,
                                    struct gemm_tally *tally,
                                    uint64_t *ret_rows,
                                    struct wf_error *err)
@@ -346,24 +387,19 @@ static enum wf_status check_marked(struct product_check *p,
     int64_t index[GEMM_PANEL_ROWS];
     *ret_rows = 0;
     for (int64_t b = 0; b < g->batch; b++) {
-        struct gemm_rows rows = { b, 0, 0, index };
-        for (int64_t row = 0; row < g->m; row++) {
-            if (p->flag[b * g->m + row] == mark) {
-                index[rows.count++] = row;
-            }
-            if (rows.count == 0 || (rows.count < GEMM_PANEL_ROWS && row + 1 < g->m)) {
-                continue;
-            }
+        struct gemm_rows rows = { b, 0, take_marked(p, b, mark, index), index };
+        while (rows.count > 0) {
             const enum wf_status st =
                 gemm_check_rows(&p->w, p->ref, p->outputs, &rows, tally, err);
             if (st != WF_OK) {
                 return st;
             }
             *ret_rows += (uint64_t)rows.count;
-            rows.count = 0;
-            if (tally->mismatches + tally->nonfinite + tally->unwritten > 0) {
+            if (*ret_rows >= GEMM_PANEL_ROWS &&
+                tally->mismatches + tally->nonfinite + tally->unwritten > 0) {
                 return WF_OK;
             }
+            rows.count = take_marked(p, b, mark, index);
         }
     }
     return WF_OK;
@@ -408,30 +444,60 @@ static void report_samples(const struct product_check *p,
                    (unsigned long long)rows, (unsigned long long)all);
 }
 
-/* Marks the sample with 2, leaving flagged rows alone. */
+/* Marks the sample, leaving flagged rows alone. */
 static void choose_rows(struct product_check *p)
 {
     const uint64_t all = (uint64_t)p->ref->g.batch * (uint64_t)p->ref->g.m;
     for (uint64_t i = 0; i < SAMPLE_ROWS; i++) {
         const uint64_t row = wf_rng_below(p->ref->seed, ROW_STREAM, i, all);
-        if (p->flag[row] == 0) {
-            p->flag[row] = 2;
+        if (p->flag[row] == ROW_RIGHT) {
+            p->flag[row] = ROW_SAMPLED;
         }
     }
 }
 
-static void merge(struct gemm_tally *into, const struct gemm_tally *from)
+/* Rows that no block flagged were looked at by the product check; flagged ones only
+ * where they were compared, which `flagged` has counted. */
+static void finish_map(const struct product_check *p,
+                       struct wf_error_map *map,
+                       const struct wf_error_map *sample)
 {
-    const bool had_wrong = into->has_worst;
-    if (!had_wrong && from->has_worst) {
-        *into = *from;
-        return;
+    const struct gemm *g = &p->ref->g;
+    for (int64_t row = 0; row < g->batch * g->m && map->known; row++) {
+        if (p->flag[row] != ROW_FLAGGED && p->flag[row] != ROW_FLAGGED_DONE) {
+            wf_error_map_checked(map, row, 0, g->n);
+        }
     }
-    into->max_abs = fmax(into->max_abs, from->max_abs);
-    into->max_rel = fmax(into->max_rel, from->max_rel);
-    into->mismatches += from->mismatches;
-    into->nonfinite += from->nonfinite;
-    into->unwritten += from->unwritten;
+    for (int i = 0; i < map->map_rows; i++) {
+        for (int j = 0; j < map->map_cols; j++) {
+            map->wrong[i][j] += sample->wrong[i][j];
+        }
+    }
+}
+
+static void merge(const struct product_check *p,
+                  struct gemm_tally *into,
+                  const struct gemm_tally *from)
+{
+    const struct wf_error_map map = into->map;
+    const uint64_t mismatches = into->mismatches + from->mismatches;
+    const uint64_t nonfinite = into->nonfinite + from->nonfinite;
+    const uint64_t unwritten = into->unwritten + from->unwritten;
+    const double max_abs = fmax(into->max_abs, from->max_abs);
+    const double max_rel = fmax(into->max_rel, from->max_rel);
+    /* What only a sample saw: practically never, as every row goes through the product
+     * check first. */
+    if (from->has_first &&
+        (!into->has_first || from->first_position < into->first_position)) {
+        *into = *from;
+    }
+    into->map = map;
+    into->mismatches = mismatches;
+    into->nonfinite = nonfinite;
+    into->unwritten = unwritten;
+    into->max_abs = max_abs;
+    into->max_rel = max_rel;
+    finish_map(p, &into->map, &from->map);
 }
 
 /* Poison and non-finite elements were counted over all rows; the rows compared in full
@@ -442,7 +508,7 @@ static void report_answer(const struct product_check *p,
                           const struct gemm_tally *sample,
                           struct wf_check_report *ret)
 {
-    merge(flagged, sample);
+    merge(p, flagged, sample);
     if (flagged->unwritten > 0 && p->unwritten > flagged->unwritten) {
         flagged->unwritten = p->unwritten;
     }
@@ -460,18 +526,18 @@ enum wf_status gemm_check_sampled(const struct wf_reference *ref,
     struct product_check p = { .ref = ref, .outputs = outputs };
     struct gemm_tally flagged, sample;
     uint64_t flagged_rows = 0, sample_rows = 0;
-    gemm_tally_init(&flagged);
-    gemm_tally_init(&sample);
+    gemm_tally_init(&flagged, &ref->g);
+    gemm_tally_init(&sample, &ref->g);
     enum wf_status st = allocate(&p, err);
     if (st == WF_OK) {
         st = check_products(&p, err);
     }
     if (st == WF_OK) {
-        st = check_marked(&p, 1, &flagged, &flagged_rows, err);
+        st = check_marked(&p, ROW_FLAGGED, &flagged, &flagged_rows, err);
     }
     if (st == WF_OK) {
         choose_rows(&p);
-        st = check_marked(&p, 2, &sample, &sample_rows, err);
+        st = check_marked(&p, ROW_SAMPLED, &sample, &sample_rows, err);
     }
     if (st == WF_OK) {
         report_products(&p, &flagged, flagged_rows, ret);

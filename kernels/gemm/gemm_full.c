@@ -99,7 +99,8 @@ enum wf_status gemm_check_full(const struct wf_reference *ref,
     struct gemm_tally tally;
     struct gemm_work w;
     enum wf_status st = gemm_work_init(&w, g, err);
-    gemm_tally_init(&tally);
+    gemm_tally_init(&tally, g);
+    tally.peers = true;
     for (int64_t b = 0; b < g->batch && st == WF_OK; b++) {
         for (int64_t row = 0; row < g->m && st == WF_OK; row += GEMM_PANEL_ROWS) {
             const int64_t left = g->m - row;
