@@ -104,6 +104,7 @@ function(wf_device_pack)
     list(TRANSFORM P_ENTRIES PREPEND ${CMAKE_SOURCE_DIR}/ OUTPUT_VARIABLE entries)
   else()
     wf_find_device_entries(entries)
+    list(FILTER entries EXCLUDE REGEX "/kernels/probe/") # packs of their own
   endif()
   wf_relative_to_source(words ${entries})
   if(NOT P_FOLDER)

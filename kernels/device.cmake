@@ -6,3 +6,9 @@ wf_device_pack(NAME wavefarm-sm_90-ptx ARCH sm_90 FORMAT ptx)
 if(WF_NVCC)
   wf_device_pack(NAME wavefarm-sm_90 ARCH sm_90 FORMAT cubin)
 endif()
+
+# The probes are packs of their own: what measures the measuring stays small and fixed.
+set(probes read.json spin_amd.json spin_nvidia.json clocks.json code.json)
+list(TRANSFORM probes PREPEND kernels/probe/probe_)
+wf_device_pack(NAME wavefarm-probe-gfx942 ARCH gfx942 FORMAT co ENTRIES ${probes})
+wf_device_pack(NAME wavefarm-probe-sm_90 ARCH sm_90 ENTRIES ${probes})

@@ -166,6 +166,18 @@ WF_DEVICE wf_f32x4 wf_mfma_16x16x16(wf_u2 a, wf_u2 b, wf_f32x4 c)
         __builtin_bit_cast(wf_f16x4, a), __builtin_bit_cast(wf_f16x4, b), c, 0, 0, 0);
 }
 
+/* The clock of constant rate: 100 MHz. */
+WF_DEVICE wf_u64 wf_ticks()
+{
+    return __builtin_amdgcn_s_memrealtime();
+}
+
+/* Core clocks of this compute unit. */
+WF_DEVICE wf_u64 wf_clocks()
+{
+    return __builtin_amdgcn_s_memtime();
+}
+
 /* Interleave the basic block's LDS reads and matrix instructions. */
 WF_DEVICE void wf_interleave_matrix_loop()
 {

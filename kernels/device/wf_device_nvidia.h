@@ -61,6 +61,22 @@ WF_DEVICE void wf_barrier()
     asm volatile("bar.sync 0;" ::: "memory");
 }
 
+/* The clock of constant rate: nanoseconds, in steps of some tens. */
+WF_DEVICE wf_u64 wf_ticks()
+{
+    wf_u64 v;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(v));
+    return v;
+}
+
+/* Core clocks of this multiprocessor. */
+WF_DEVICE wf_u64 wf_clocks()
+{
+    wf_u64 v;
+    asm volatile("mov.u64 %0, %%clock64;" : "=l"(v));
+    return v;
+}
+
 WF_DEVICE float wf_float_from_bits(unsigned v)
 {
     float r;
