@@ -1,6 +1,7 @@
 /* What all ops share: the members every case has (op, seed, inputs), canonical JSON and
  * id, scope, label; the rest is the op's, called through its table. A case is immutable
- * once parsed, so every function here may be called from several threads. */
+ * once parsed (but for wf_case_splice), so every function here may be called from
+ * several threads. */
 #include "kernels/case.h"
 
 #include "core/buf.h"
@@ -21,6 +22,11 @@ struct wf_case {
     struct wf_buf label;
     char id[WF_SHA256_HEX];
 };
+    struct {
+        uint64_t offset, base;
+        struct wf_case_range *range; /* NULL: none was set */
+        size_t count;
+    } splice;
 
 static const char *const SHARED_KEYS[] = { "op", "seed", "inputs" };
 #define SHARED_KEY_COUNT (sizeof SHARED_KEYS / sizeof *SHARED_KEYS)
@@ -162,6 +168,7 @@ void wf_case_free(struct wf_case *c)
     wf_buf_free(&c->canonical);
     wf_buf_free(&c->label);
     free(c);
+    free(c->splice.range);
 }
 
 const struct wf_op *wf_case_op(const struct wf_case *c)
@@ -294,6 +301,29 @@ enum wf_status wf_case_fill(const struct wf_case *c,
     const struct wf_tensor *t = wf_case_tensor(c, tensor);
     if (t == NULL) {
         return wf_errorf(err, WF_EINVAL, "%s has no tensor %zu", c->op->name, tensor);
+/* What of elements first .. first + n lies in a range, from the range's own seed; a
+ * later range wins. */
+static enum wf_status fill_ranges(const struct wf_case *c,
+                                  size_t tensor,
+                                  uint64_t first,
+                                  uint64_t n,
+                                  void *dst,
+                                  struct wf_error *err)
+{
+    const size_t bytes = wf_dtype_bytes(wf_case_tensor(c, tensor)->dtype);
+    enum wf_status st = WF_OK;
+    for (size_t i = 0; st == WF_OK && i < c->splice.count; i++) {
+        const struct wf_case_range *r = &c->splice.range[i];
+        const uint64_t from = r->first > first ? r->first : first;
+        const uint64_t to = r->first + r->n < first + n ? r->first + r->n : first + n;
+        if (r->tensor == tensor && from < to) {
+            st = c->op->fill(c, c->state, tensor, c->seed + r->seed_offset, from,
+                             to - from, (char *)dst + (from - first) * bytes, err);
+        }
+    }
+    return st;
+}
+
     }
     if (t->role == WF_ROLE_OUTPUT) {
         return wf_errorf(err, WF_EINVAL,
@@ -306,7 +336,47 @@ enum wf_status wf_case_fill(const struct wf_case *c,
                          (unsigned long long)first, (unsigned long long)n, t->name,
                          (unsigned long long)t->elements);
     }
-    return c->op->fill(c, c->state, tensor, c->seed + seed_offset, first, n, dst, err);
+    const bool spliced = c->splice.range != NULL && seed_offset == c->splice.offset;
+    const uint64_t seed = c->seed + (spliced ? c->splice.base : seed_offset);
+    const enum wf_status st =
+        c->op->fill(c, c->state, tensor, seed, first, n, dst, err);
+    return st == WF_OK && spliced ? fill_ranges(c, tensor, first, n, dst, err) : st;
+}
+
+enum wf_status wf_case_splice(struct wf_case *c,
+                              uint64_t offset,
+                              uint64_t base,
+                              const struct wf_case_range *ranges,
+                              size_t n,
+                              struct wf_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct wf_tensor *t = wf_case_tensor(c, ranges[i].tensor);
+        if (t == NULL || t->role != WF_ROLE_INPUT) {
+            return wf_errorf(err, WF_EINVAL, "tensor %zu of %s is no input",
+                             ranges[i].tensor, c->op->name);
+        }
+        if (ranges[i].first > t->elements ||
+            ranges[i].n > t->elements - ranges[i].first) {
+            return wf_errorf(err, WF_ERANGE, "a range outside tensor %s", t->name);
+        }
+    }
+    if (offset == base) {
+        return wf_errorf(err, WF_EINVAL, "a splice needs a seed offset of its own");
+    }
+    struct wf_case_range *copy = wf_calloc(n + 1, sizeof(*copy));
+    if (copy == NULL) {
+        return wf_errorf(err, WF_ENOMEM, "no memory for %zu ranges", n);
+    }
+    if (n > 0) {
+        memcpy(copy, ranges, n * sizeof(*copy));
+    }
+    free(c->splice.range);
+    c->splice.offset = offset;
+    c->splice.base = base;
+    c->splice.range = copy;
+    c->splice.count = n;
+    return WF_OK;
 }
 
 enum wf_status wf_reference_create(const struct wf_case *c,

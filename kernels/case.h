@@ -91,3 +91,20 @@ enum wf_status wf_case_fill(const struct wf_case *c,
                             struct wf_error *err);
 
 #endif
+/* Inputs made of two: under seed offset `offset` every element is that of `base`, but
+ * the `n` ranges hold those of seed offsets of their own. The judge changes inputs in
+ * this way while a kernel is timed, and the reference follows, because both fill by
+ * wf_case_fill. Replaces what was set before; `ranges` is copied. Only tensors of role
+ * INPUT; not while another thread uses the case. EINVAL, ERANGE. */
+struct wf_case_range {
+    size_t tensor;
+    uint64_t first, n; /* storage elements */
+    uint64_t seed_offset;
+};
+enum wf_status wf_case_splice(struct wf_case *c,
+                              uint64_t offset,
+                              uint64_t base,
+                              const struct wf_case_range *ranges,
+                              size_t n,
+                              struct wf_error *err);
+

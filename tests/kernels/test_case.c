@@ -228,3 +228,50 @@ Test(inputs, any_split_gives_the_same_bytes)
         cr_assert_arr_eq(whole, parts, sizeof whole, "%s", wf_inputs_name(s.kind));
     }
 }
+
+/* Elements of A of a 4 x 16 x 8 problem under an offset. */
+static void fill_a(const struct wf_case *c,
+                   uint64_t offset,
+                   uint64_t first,
+                   uint64_t n,
+                   float *ret)
+{
+    struct wf_error err = { 0 };
+    cr_assert_eq(wf_case_fill(c, 0, offset, first, n, ret, &err), WF_OK, "%s",
+                 err.text);
+}
+
+Test(case, a_splice_holds_ranges_of_other_seeds_however_it_is_cut)
+{
+    struct wf_error err = { 0 };
+    struct wf_case *c = gemm_case("{'op':'gemm','M':4,'N':16,'K':8,'a_type':'f32'}");
+    const struct wf_case_range ranges[] = { { 0, 3, 5, 77 }, { 0, 6, 4, 78 } };
+    float base[32];
+    float first[32];
+    float second[32];
+    float got[32];
+    fill_a(c, 5, 0, 32, base);
+    fill_a(c, 77, 0, 32, first);
+    fill_a(c, 78, 0, 32, second);
+    cr_assert_eq(wf_case_splice(c, 99, 5, ranges, 2, &err), WF_OK, "%s", err.text);
+    for (uint64_t cut = 1; cut <= 32; cut++) {
+        for (uint64_t at = 0; at < 32; at += cut) {
+            fill_a(c, 99, at, 32 - at < cut ? 32 - at : cut, got + at);
+        }
+        for (size_t i = 0; i < 32; i++) {
+            const float *want = i >= 6 && i < 10  ? second
+                                : i >= 3 && i < 6 ? first
+                                                  : base;
+            cr_expect_arr_eq(&got[i], &want[i], sizeof(float), "element %zu, cut %d", i,
+                             (int)cut);
+        }
+    }
+    fill_a(c, 5, 0, 32, got);
+    cr_expect_arr_eq(got, base, sizeof(base));
+    cr_expect_eq(wf_case_splice(c, 5, 5, ranges, 2, &err), WF_EINVAL);
+    const struct wf_case_range outside = { 0, 30, 3, 1 };
+    cr_expect_eq(wf_case_splice(c, 99, 5, &outside, 1, &err), WF_ERANGE);
+    const struct wf_case_range output = { wf_case_tensor_index(c, "D"), 0, 1, 1 };
+    cr_expect_eq(wf_case_splice(c, 99, 5, &output, 1, &err), WF_EINVAL);
+    wf_case_free(c);
+}
