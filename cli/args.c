@@ -311,6 +311,22 @@ enum wf_status wf_args_mfma(const struct wf_args *a,
     return WF_OK;
 }
 
+enum wf_status wf_args_icache(const struct wf_args *a,
+                              bool *ret_cold,
+                              struct wf_error *err)
+{
+    const char *mode = wf_args_string(a, "icache");
+    const bool cold = strcmp(mode, "cold") == 0;
+    if (!cold && strcmp(mode, "hot") != 0) {
+        return wf_errorf(err, WF_EINVAL, "--icache is '%.40s'; it takes hot or cold",
+                         mode);
+    }
+    if (ret_cold != NULL) {
+        *ret_cold = cold;
+    }
+    return WF_OK;
+}
+
 enum wf_status wf_args_checks(const struct wf_args *a,
                               int *ret_launches,
                               enum wf_naive *ret_naive,

@@ -81,6 +81,10 @@ enum wf_status wf_args_real_in(const struct wf_args *args,
 enum wf_status wf_args_mfma(const struct wf_args *args,
                             bool *ret_exact,
                             struct wf_error *err);
+/* --icache: hot or cold; ret_cold may be NULL. */
+enum wf_status wf_args_icache(const struct wf_args *args,
+                              bool *ret_cold,
+                              struct wf_error *err);
 /* --launches (0 where it is not given) and --naive: how much is checked. */
 enum wf_status wf_args_checks(const struct wf_args *args,
                               int *ret_launches,
@@ -115,6 +119,8 @@ const char *wf_args_list_at(const struct wf_args *args, const char *name, size_t
     { "no-measure", WF_OPT_FLAG, NULL, NULL, NULL, "answers only" },                   \
     { "cold", WF_OPT_FLAG, NULL, NULL, NULL,                                           \
       "every timed launch meets its inputs outside the last-level cache" },            \
+    { "icache", WF_OPT_STRING, "MODE", "hot", NULL,                                    \
+      "hot, or cold: every timed launch runs code outside the instruction caches" },   \
     { "ci", WF_OPT_REAL, "PERCENT", "1", NULL,                                         \
       "wanted half-width of the median's 95 % interval" },                             \
     { "budget", WF_OPT_DURATION, "TIME", "2s", NULL,                                   \

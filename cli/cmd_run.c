@@ -34,7 +34,7 @@ struct local_run {
     int repetitions, threads;
     double ci_percent;
     int64_t budget_ns, deadline_ns;
-    bool mfma_exact;
+    bool mfma_exact, icache_cold;
     int launches;
     enum wf_naive naive;
     char run_id[17];
@@ -151,6 +151,7 @@ static void fill_request(const struct local_run *r, struct wf_execute_request *q
     q->threads = r->threads;
     q->measure.measure = !wf_args_flag(r->args, "no-measure");
     q->measure.cold = wf_args_flag(r->args, "cold");
+    q->measure.icache_cold = r->icache_cold;
     q->measure.ci_target = r->ci_percent / 100;
     q->measure.budget_ns = r->budget_ns;
     q->measure.launches = r->launches;
@@ -237,6 +238,9 @@ static enum wf_status read_numbers(struct local_run *r, struct wf_error *err)
     }
     if (status == WF_OK) {
         status = wf_args_mfma(a, &r->mfma_exact, err);
+    }
+    if (status == WF_OK) {
+        status = wf_args_icache(a, &r->icache_cold, err);
     }
     if (status == WF_OK) {
         status = wf_args_checks(a, &r->launches, &r->naive, err);

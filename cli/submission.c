@@ -336,6 +336,9 @@ static enum wf_status add_measure(const struct wf_args *args,
         status = wf_args_mfma(args, NULL, err);
     }
     if (status == WF_OK) {
+        status = wf_args_icache(args, NULL, err);
+    }
+    if (status == WF_OK) {
         status = wf_args_checks(args, &launches, &naive, err);
     }
     if (status != WF_OK) {
@@ -345,6 +348,9 @@ static enum wf_status add_measure(const struct wf_args *args,
     status = wf_json_set_bool(m, "measure", !wf_args_flag(args, "no-measure"), err);
     if (status == WF_OK) {
         status = wf_json_set_bool(m, "cold", wf_args_flag(args, "cold"), err);
+    }
+    if (status == WF_OK) {
+        status = wf_json_set_string(m, "icache", wf_args_string(args, "icache"), err);
     }
     if (status == WF_OK) {
         status = wf_json_set_f64(m, "ci_target", ci / 100, err);

@@ -448,11 +448,22 @@ static enum wf_status check_checks(const struct wf_json *m, struct wf_error *err
     return status;
 }
 
+static enum wf_status check_icache(const struct wf_json *m, struct wf_error *err)
+{
+    const char *mode = "hot";
+    enum wf_status status = wf_json_opt_string(m, "icache", &mode, err);
+    if (status == WF_OK && strcmp(mode, "hot") != 0 && strcmp(mode, "cold") != 0) {
+        status =
+            wf_errorf(err, WF_EINVAL, "icache must be hot or cold, not '%.40s'", mode);
+    }
+    return status;
+}
+
 static enum wf_status read_measure(struct wf_run_request *r, struct wf_error *err)
 {
     static const char *const keys[] = { "measure", "cold",   "ci_target", "budget_ms",
                                         "mfma",    "checks", "counters",  "launches",
-                                        "naive",   NULL };
+                                        "naive",   "icache", NULL };
     const struct wf_json *m = wf_json_find(r->root, "measure");
     bool cold = false;
     double ci = 0;
@@ -473,6 +484,7 @@ static enum wf_status read_measure(struct wf_run_request *r, struct wf_error *er
                  : status;
     status = status == WF_OK ? check_emulation(m, err) : status;
     status = status == WF_OK ? check_checks(m, err) : status;
+    status = status == WF_OK ? check_icache(m, err) : status;
     if (status == WF_OK && !(ci >= 0 && ci < 1)) {
         status = wf_errorf(err, WF_ERANGE, "ci_target must be at least 0 and below 1");
     }

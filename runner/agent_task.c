@@ -65,6 +65,20 @@ static enum wf_status read_checks(const struct wf_json *json,
     return status == WF_OK ? wf_naive_parse(naive, &ret->naive, err) : status;
 }
 
+static enum wf_status read_icache(const struct wf_json *json,
+                                  struct wf_measure_options *ret,
+                                  struct wf_error *err)
+{
+    const char *mode = "hot";
+    enum wf_status status = wf_json_opt_string(json, "icache", &mode, err);
+    if (status == WF_OK && strcmp(mode, "hot") != 0 && strcmp(mode, "cold") != 0) {
+        status =
+            wf_errorf(err, WF_EINVAL, "icache must be hot or cold, not '%.40s'", mode);
+    }
+    ret->icache_cold = status == WF_OK && strcmp(mode, "cold") == 0;
+    return status;
+}
+
 static enum wf_status read_measure(const struct wf_json *json,
                                    struct wf_measure_options *ret,
                                    struct wf_error *err)
@@ -86,6 +100,9 @@ static enum wf_status read_measure(const struct wf_json *json,
         status = wf_json_opt_i64(json, "budget_ms", 0, 3600000, &budget_ms, err);
     }
     ret->budget_ns = budget_ms * 1000000;
+    if (status == WF_OK) {
+        status = read_icache(json, ret, err);
+    }
     if (status == WF_OK) {
         status = read_checks(json, ret, err);
     }

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #define WF_LAUNCHES_MAX 100000
+#define WF_SETS_MAX     1024
 
 /* The naive device kernel as a third check (docs/isolation.md). */
 enum wf_naive {
@@ -28,6 +29,10 @@ enum wf_naive {
 struct wf_measure_options {
     bool measure;         /* false: answer only */
     bool cold;            /* default hot */
+    bool icache_cold;     /* every timed launch runs code that is in no instruction
+                             cache; code objects only */
+    int sets;             /* exactly so many copies of the buffers, which the launches
+                             go through in turn; 0: as many as `cold` needs */
     double ci_target;     /* relative half-width of the median's interval, 0: 0.01 */
     int64_t budget_ns;    /* of device time for samples, 0: 2 s */
     int min_samples;      /* 0: 10 */
@@ -69,6 +74,10 @@ struct wf_execute_request {
                                    60 s; never more than deadline_ns */
     int threads;                /* for the reference, 0: all */
     double reference_budget_macs; /* 0: the op's default */
+    /* The proof that cold is cold on this device, a JSON object's text
+     * (runner/cold_probe.h), which a cold result carries; NULL or "": found out before
+     * a cold measurement, or taken from this machine's cache. */
+    const char *cold_probe;
     struct wf_measure_options measure;
     const volatile int *cancel; /* non-zero: kill and answer CANCELLED; may be NULL */
 };

@@ -11,7 +11,8 @@
 
 /* clang-format off */
 #define TEXTS(X) X(task_id) X(case_json) X(case_name) X(case_id) X(pack_folder)        \
-    X(pack_id) X(provenance_file) X(kernel) X(dataset_folder)
+    X(pack_id) X(provenance_file) X(kernel) X(dataset_folder)      \
+    X(cold_probe)
 #define INTS(X) X(repetition) X(attempt) X(threads)
 #define TIMES(X) X(deadline_ns) X(kernel_deadline_ns)
 /* clang-format on */
@@ -56,6 +57,10 @@ static enum wf_status complete_measure(struct wf_measure_options *m,
     }
     if (m->batch_min_ns == 0) {
         m->batch_min_ns = device->library_kernels ? 1000000 : 50000;
+    }
+    if (m->sets < 0 || m->sets > WF_SETS_MAX) {
+        return wf_errorf(err, WF_EINVAL, "%d sets of buffers; at most %d", m->sets,
+                         WF_SETS_MAX);
     }
     if (!(m->ci_target > 0) || !isfinite(m->ci_target) || m->budget_ns < 0 ||
         m->batch_min_ns < 0 || m->batch_min_ns > 60 * SECOND_NS || m->min_samples < 1 ||
@@ -112,6 +117,8 @@ static enum wf_status measure_to_json(const struct wf_measure_options *m,
 {
     enum wf_status st = wf_json_set_bool(obj, "measure", m->measure, err);
     st = st == WF_OK ? wf_json_set_bool(obj, "cold", m->cold, err) : st;
+    st = st == WF_OK ? wf_json_set_bool(obj, "icache_cold", m->icache_cold, err) : st;
+    st = st == WF_OK ? wf_json_set_i64(obj, "sets", m->sets, err) : st;
     st = st == WF_OK ? wf_json_set_f64(obj, "ci_target", m->ci_target, err) : st;
     st = st == WF_OK ? wf_json_set_i64(obj, "budget_ns", m->budget_ns, err) : st;
     st = st == WF_OK ? wf_json_set_i64(obj, "min_samples", m->min_samples, err) : st;
@@ -180,6 +187,8 @@ static enum wf_status measure_from_json(const struct wf_json *obj,
     int naive = 0;
     enum wf_status st = wf_json_get_bool(obj, "measure", &m->measure, err);
     st = st == WF_OK ? wf_json_get_bool(obj, "cold", &m->cold, err) : st;
+    st = st == WF_OK ? wf_json_get_bool(obj, "icache_cold", &m->icache_cold, err) : st;
+    st = st == WF_OK ? get_int(obj, "sets", &m->sets, err) : st;
     st = st == WF_OK ? wf_json_get_f64(obj, "ci_target", &m->ci_target, err) : st;
     st = st == WF_OK
              ? wf_json_get_i64(obj, "budget_ns", 0, INT64_MAX, &m->budget_ns, err)
