@@ -6,6 +6,7 @@
 
 #include "core/buf.h"
 #include "kernels/op.h"
+#include "kernels/strided.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +22,12 @@ struct wf_case {
     struct wf_buf canonical;
     struct wf_buf label;
     char id[WF_SHA256_HEX];
-};
     struct {
         uint64_t offset, base;
         struct wf_case_range *range; /* NULL: none was set */
         size_t count;
     } splice;
+};
 
 static const char *const SHARED_KEYS[] = { "op", "seed", "inputs" };
 #define SHARED_KEY_COUNT (sizeof SHARED_KEYS / sizeof *SHARED_KEYS)
@@ -167,8 +168,8 @@ void wf_case_free(struct wf_case *c)
     }
     wf_buf_free(&c->canonical);
     wf_buf_free(&c->label);
-    free(c);
     free(c->splice.range);
+    free(c);
 }
 
 const struct wf_op *wf_case_op(const struct wf_case *c)
@@ -275,6 +276,16 @@ struct wf_scope wf_case_scope(const struct wf_case *c)
     return (struct wf_scope){ .find = scope_find, .ctx = c, .name_at = scope_name_at };
 }
 
+uint64_t wf_case_run(const struct wf_case *c, size_t i, uint64_t at, bool *ret_used)
+{
+    struct wf_strided s;
+    if (c->op->run != NULL) {
+        return c->op->run(c->state, i, at, ret_used);
+    }
+    wf_strided_init(&s, c->op->tensor(c->state, i));
+    return wf_strided_run(&s, at, ret_used);
+}
+
 double wf_case_flops(const struct wf_case *c)
 {
     return c->op->flops(c->state);
@@ -290,17 +301,6 @@ enum wf_dtype wf_case_math_type(const struct wf_case *c)
     return c->op->math_type(c->state);
 }
 
-enum wf_status wf_case_fill(const struct wf_case *c,
-                            size_t tensor,
-                            uint64_t seed_offset,
-                            uint64_t first,
-                            uint64_t n,
-                            void *dst,
-                            struct wf_error *err)
-{
-    const struct wf_tensor *t = wf_case_tensor(c, tensor);
-    if (t == NULL) {
-        return wf_errorf(err, WF_EINVAL, "%s has no tensor %zu", c->op->name, tensor);
 /* What of elements first .. first + n lies in a range, from the range's own seed; a
  * later range wins. */
 static enum wf_status fill_ranges(const struct wf_case *c,
@@ -324,6 +324,17 @@ static enum wf_status fill_ranges(const struct wf_case *c,
     return st;
 }
 
+enum wf_status wf_case_fill(const struct wf_case *c,
+                            size_t tensor,
+                            uint64_t seed_offset,
+                            uint64_t first,
+                            uint64_t n,
+                            void *dst,
+                            struct wf_error *err)
+{
+    const struct wf_tensor *t = wf_case_tensor(c, tensor);
+    if (t == NULL) {
+        return wf_errorf(err, WF_EINVAL, "%s has no tensor %zu", c->op->name, tensor);
     }
     if (t->role == WF_ROLE_OUTPUT) {
         return wf_errorf(err, WF_EINVAL,

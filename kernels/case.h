@@ -18,7 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WF_MAX_DIMS 6
+#define WF_MAX_DIMS       6
+#define WF_MAX_BASE_BYTES 4096
 
 struct wf_case; /* opaque, immutable after parsing */
 struct wf_op;
@@ -39,6 +40,9 @@ struct wf_tensor {
     int64_t stride[WF_MAX_DIMS]; /* in elements; row-major, the last is 1 */
     uint64_t elements;           /* of storage, padding between rows included */
     uint64_t bytes;
+    /* Storage begins this many bytes behind an address that a fresh allocation has (a
+     * multiple of 256 or more): below WF_MAX_BASE_BYTES, a multiple of the element. */
+    uint64_t base_bytes;
     bool optional; /* absent (bytes = 0) when the case does not use it */
 };
 
@@ -74,6 +78,11 @@ size_t wf_case_tensor_index(const struct wf_case *c, const char *name);
  * what the op derives (num_pages, kv_len, ...). */
 struct wf_scope wf_case_scope(const struct wf_case *c);
 
+/* From storage element `at` of tensor i on: how many elements hold values (*ret_used)
+ * or lie in a gap (padding, unused page slots); at least 1. `at` is below its elements.
+ */
+uint64_t wf_case_run(const struct wf_case *c, size_t i, uint64_t at, bool *ret_used);
+
 double wf_case_flops(const struct wf_case *c); /* counted as the op's header says */
 double wf_case_bytes(const struct wf_case *c); /* least traffic with main memory */
 /* Type whose peak rate bounds it (the input type). */
@@ -90,7 +99,6 @@ enum wf_status wf_case_fill(const struct wf_case *c,
                             void *dst,
                             struct wf_error *err);
 
-#endif
 /* Inputs made of two: under seed offset `offset` every element is that of `base`, but
  * the `n` ranges hold those of seed offsets of their own. The judge changes inputs in
  * this way while a kernel is timed, and the reference follows, because both fill by
@@ -108,3 +116,4 @@ enum wf_status wf_case_splice(struct wf_case *c,
                               size_t n,
                               struct wf_error *err);
 
+#endif

@@ -50,6 +50,8 @@ struct wf_op {
                            uint64_t n,
                            void *dst,
                            struct wf_error *err);
+    /* What lies at a storage element, as wf_case_run; NULL: dim and stride say it. */
+    uint64_t (*run)(const void *state, size_t tensor, uint64_t at, bool *ret_used);
     const struct wf_reference_ops *reference;
 };
 
@@ -115,12 +117,26 @@ struct wf_peer_tally {
                                    other way round; counted in both of the above too */
 };
 
+/* What the error model was computed from, as numbers: with the formula, a tolerance can
+ * be computed again from a stored result. */
+struct wf_tolerance_inputs {
+    bool known;
+    enum wf_dtype operand[2]; /* A and B; Q and K, V */
+    enum wf_dtype accumulate; /* inside one partial sum */
+    enum wf_dtype partial;    /* in which partial sums are added */
+    enum wf_dtype output;
+    double u_out, u_accumulate, u_inner; /* inner: P of attention; 0: nothing rounded */
+    double split;                        /* partial sums; 1: none */
+    double length;                       /* terms of the longest sum */
+};
+
 struct wf_check_report {
     enum wf_answer answer; /* PASS MISMATCH NONFINITE UNWRITTEN */
     size_t check_count;
     struct wf_check check[WF_MAX_CHECKS];
     char tolerance_model[64];            /* "gemm-f16-f32acc/1" */
     char tolerance_text[512];            /* formula with its numbers: provenance */
+    struct wf_tolerance_inputs tolerance_inputs;
     double max_abs_error, max_rel_error; /* over elements compared one by one */
     uint64_t mismatches, nonfinite, unwritten;
     bool has_worst;

@@ -243,6 +243,9 @@ enum wf_status attention_parse(const struct wf_json *json,
         st = attention_load_lengths(a, json, datasets, err);
     }
     if (st == WF_OK) {
+        st = attention_read_places(a, json, err);
+    }
+    if (st == WF_OK) {
         st = attention_make_shapes(a, err);
     }
     if (st != WF_OK) {
@@ -301,20 +304,70 @@ static enum wf_dtype math_type(const void *state)
     return a->q_type;
 }
 
-static const char *const KEYS[] = {
-    "layout",   "batch",       "q_len",        "kv_len",    "q_heads",   "kv_heads",
-    "head_dim", "head_dim_v",  "q_type",       "kv_type",   "o_type",    "scale",
-    "causal",   "window_left", "window_right", "soft_cap",  "lse",       "q_scale",
-    "k_scale",  "v_scale",     "page_table",   "page_size", "kv_layout", NULL
-};
+static const char *const KEYS[] = { "layout",
+                                    "batch",
+                                    "q_len",
+                                    "kv_len",
+                                    "q_heads",
+                                    "kv_heads",
+                                    "head_dim",
+                                    "head_dim_v",
+                                    "q_type",
+                                    "kv_type",
+                                    "o_type",
+                                    "scale",
+                                    "causal",
+                                    "window_left",
+                                    "window_right",
+                                    "soft_cap",
+                                    "lse",
+                                    "q_scale",
+                                    "k_scale",
+                                    "v_scale",
+                                    "page_table",
+                                    "page_size",
+                                    "kv_layout",
+#define X(key, place, member) key,
+                                    ATTENTION_PLACE_MEMBERS(X)
+#undef X
+                                        NULL };
 
-static const char *const PARAMS[] = {
-    "layout",    "batch",    "q_len",       "kv_len",       "q_heads",    "kv_heads",
-    "group",     "head_dim", "head_dim_v",  "q_type",       "kv_type",    "o_type",
-    "scale",     "causal",   "window_left", "window_right", "soft_cap",   "lse",
-    "q_scale",   "k_scale",  "v_scale",     "page_table",   "page_size",  "kv_layout",
-    "num_pages", "total_q",  "total_kv",    "max_q_len",    "max_kv_len", NULL
-};
+static const char *const PARAMS[] = { "layout",
+                                      "batch",
+                                      "q_len",
+                                      "kv_len",
+                                      "q_heads",
+                                      "kv_heads",
+                                      "group",
+                                      "head_dim",
+                                      "head_dim_v",
+                                      "q_type",
+                                      "kv_type",
+                                      "o_type",
+                                      "scale",
+                                      "causal",
+                                      "window_left",
+                                      "window_right",
+                                      "soft_cap",
+                                      "lse",
+                                      "q_scale",
+                                      "k_scale",
+                                      "v_scale",
+                                      "page_table",
+                                      "page_size",
+                                      "kv_layout",
+                                      "num_pages",
+                                      "total_q",
+                                      "total_kv",
+                                      "max_q_len",
+                                      "max_kv_len",
+#define X(key, place, member) key,
+                                      ATTENTION_PLACE_MEMBERS(X)
+#undef X
+#define X(name, text, dense, paged) "align_" text,
+                                          ATTENTION_PLACE_LIST(X)
+#undef X
+                                              NULL };
 
 const struct wf_op wf_op_attention = {
     .name = "attention",
@@ -333,5 +386,6 @@ const struct wf_op wf_op_attention = {
     .bytes = attention_bytes,
     .math_type = math_type,
     .fill = attention_fill,
+    .run = attention_run,
     .reference = &attention_reference_ops,
 };

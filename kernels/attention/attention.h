@@ -39,6 +39,15 @@
  * kv_indices, kv_last_page_len; O [total_q][q_heads][head_dim_v]; lse f32
  * [total_q][q_heads]. Slots that no sequence uses hold poison.
  *
+ * Layout members, all in elements (default: dense):
+ *   q_token_stride q_head_stride, o_..., k_..., v_...   between tokens (page slots),
+ * and between heads k_page_stride v_page_stride   paged only: between pages. A pool
+ * that K and V share has twice the dense stride in both q_offset k_offset v_offset
+ * o_offset lse_offset   storage begins this far behind an aligned address, as a view
+ * into a larger buffer does Steps over smaller dimensions must not overlap; gaps hold
+ * poison and are never written. A stride whose dimension has one index still belongs to
+ * the case's id.
+ *
  * FLOPs: 2 * q_heads * (head_dim + head_dim_v) for each visible (query, key) pair.
  * Bytes: Q, O, lse, the index arrays, and every visible K and V slot once. */
 #ifndef WF_KERNELS_ATTENTION_ATTENTION_H
@@ -73,6 +82,44 @@ enum attention_layout {
     ATTENTION_PAGED
 };
 
+/* Tensors that a case may lay out. X(NAME, text, tensor, tensor when paged) */
+#define ATTENTION_PLACE_LIST(X) \
+    X(Q, "q", Q, Q)             \
+    X(K, "k", K, K_CACHE)       \
+    X(V, "v", V, V_CACHE)       \
+    X(O, "o", O, O)             \
+    X(LSE, "lse", LSE, LSE)
+
+enum attention_place_name {
+#define X(name, text, dense, paged) ATTENTION_PLACE_##name,
+    ATTENTION_PLACE_LIST(X)
+#undef X
+    ATTENTION_PLACE_COUNT
+};
+
+struct attention_place {
+    int64_t page, token, head; /* strides in elements; page is 0 unless paged K, V */
+    int64_t offset;            /* elements behind an aligned address */
+};
+
+/* X(member of the case, place, member of struct attention_place) */
+#define ATTENTION_PLACE_MEMBERS(X) \
+    X("q_token_stride", Q, token)  \
+    X("q_head_stride", Q, head)    \
+    X("q_offset", Q, offset)       \
+    X("k_page_stride", K, page)    \
+    X("k_token_stride", K, token)  \
+    X("k_head_stride", K, head)    \
+    X("k_offset", K, offset)       \
+    X("v_page_stride", V, page)    \
+    X("v_token_stride", V, token)  \
+    X("v_head_stride", V, head)    \
+    X("v_offset", V, offset)       \
+    X("o_token_stride", O, token)  \
+    X("o_head_stride", O, head)    \
+    X("o_offset", O, offset)       \
+    X("lse_offset", LSE, offset)
+
 #define ATTENTION_SHA_TEXT 72 /* "sha256:" and 64 digits */
 
 struct attention {
@@ -99,6 +146,8 @@ struct attention {
     int64_t unique_slots; /* sum of used_slots */
     double pairs;         /* visible (query, key) pairs, all sequences, one head */
     double visible_slots; /* sum over sequences of keys that some query sees */
+    struct attention_place place[ATTENTION_PLACE_COUNT];
+    struct attention_place dense[ATTENTION_PLACE_COUNT]; /* defaults of `place` */
     struct wf_tensor tensor[ATTENTION_TENSOR_COUNT];
 };
 
@@ -124,7 +173,30 @@ enum wf_status attention_load_lengths(struct attention *a,
                                       const struct wf_dataset_resolver *datasets,
                                       struct wf_error *err);
 
+/* attention_place.c: strides and offsets from the members of a case; before the
+ * shapes. */
+enum wf_status attention_read_places(struct attention *a,
+                                     const struct wf_json *json,
+                                     struct wf_error *err);
+enum wf_status attention_put_places(const struct attention *a,
+                                    struct wf_json *obj,
+                                    struct wf_error *err);
+/* Tensor of a place in this layout. */
+enum attention_tensor attention_placed(const struct attention *a,
+                                       enum attention_place_name i);
+/* "q_offset", "k_page_stride", ... and "align_q", ...; false: not one of them. */
+bool attention_place_param(const struct attention *a, const char *name, int64_t *ret);
+/* Storage element of a row of Q or O, and of a key; in elements. */
+int64_t attention_row_at(const struct attention *a,
+                         enum attention_place_name i,
+                         int64_t row,
+                         int64_t head);
+
+/* After the shapes: strides that overlap are refused. */
+enum wf_status attention_check_places(const struct attention *a, struct wf_error *err);
+
 /* attention_shape.c */
+void attention_name_tensors(struct attention *a); /* names, roles, types */
 enum wf_status attention_make_shapes(struct attention *a, struct wf_error *err);
 double attention_flops(const void *state);
 double attention_bytes(const void *state);
@@ -143,6 +215,7 @@ enum wf_status attention_param(const void *state,
 const char *attention_layout_name(enum attention_layout layout);
 
 /* attention_inputs.c */
+uint64_t attention_run(const void *state, size_t tensor, uint64_t at, bool *ret_used);
 enum wf_status attention_fill(const struct wf_case *c,
                               const void *state,
                               size_t tensor,

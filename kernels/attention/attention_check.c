@@ -3,6 +3,7 @@
  * key for O = 0, lse = -inf), and every element of the computed rows is compared with
  * its own tolerance. Outputs are read in panels of about a MiB, in order. */
 #include "kernels/attention/attention_ref.h"
+#include "kernels/report.h"
 
 #include "core/buf.h"
 
@@ -29,6 +30,7 @@ struct checker {
     double *o, *lse; /* the panel as doubles */
     struct totals o_totals, lse_totals, finite;
     bool has_suspect;
+    uint64_t first_key; /* of report->first_... */
     struct attention_suspect suspect;
     double *suspect_o;
 };
@@ -84,18 +86,76 @@ static void set_suspect(struct checker *c,
     c->suspect.got = c->suspect_o;
 }
 
+static int64_t slot_of(const struct checker *c, int64_t row, int64_t head)
+{
+    const struct attention *a = c->a;
+    int64_t slot = c->ref->plan.slot_of[row * a->kv_heads + head / a->group];
+
+    return slot < 0 ? -1 : slot * a->group + head % a->group;
+}
+
+/* Order of the outputs' bytes, O before lse. */
+static void note_first(struct checker *c,
+                       const struct place *p,
+                       const struct row *in,
+                       double got,
+                       double want)
+{
+    const struct attention *a = c->a;
+    uint64_t line = (uint64_t)(p->row * a->q_heads + p->head);
+    bool lse = p->tensor == ATTENTION_LSE;
+    uint64_t o_elements = (uint64_t)(a->total_q * a->q_heads * a->head_dim_v);
+    uint64_t at =
+        lse ? o_elements + line : line * (uint64_t)a->head_dim_v + (uint64_t)p->d;
+    struct wf_element e = { .tensor = a->tensor[p->tensor].name,
+                            .ndim = lse ? 2 : 3,
+                            .index = { p->row, p->head, p->d },
+                            .got = got,
+                            .want = want };
+
+    wf_report_first(c->report, &c->first_key, at, &e);
+    if (!lse && !in->empty && slot_of(c, p->row, p->head) < 0) {
+        /* Not compared, but seen to be no number. */
+        wf_error_map_checked(&c->report->map, p->row, p->head * a->head_dim_v + p->d,
+                             1);
+    }
+    if (!lse) {
+        wf_error_map_wrong(&c->report->map, p->row, p->head * a->head_dim_v + p->d);
+    }
+}
+
 static void blame(struct checker *c,
                   const struct place *p,
                   const struct row *at,
-                  enum wf_answer answer)
+                  enum wf_answer answer,
+                  const double value[2])
 {
     struct wf_check_report *r = c->report;
+
+    note_first(c, p, at, value[0], value[1]);
 
     r->answer = wf_answer_worse(r->answer, answer);
     r->unwritten += answer == WF_ANSWER_UNWRITTEN;
     r->nonfinite += answer == WF_ANSWER_NONFINITE;
     r->mismatches += answer == WF_ANSWER_MISMATCH;
     set_suspect(c, p, at, answer != WF_ANSWER_MISMATCH);
+}
+
+/* What the element should hold: NaN where its row was not computed. */
+static double expected_value(const struct checker *c,
+                             const struct place *p,
+                             const struct row *at)
+{
+    bool lse = p->tensor == ATTENTION_LSE;
+    int64_t line = slot_of(c, p->row, p->head);
+
+    if (at->empty) {
+        return lse ? -INFINITY : 0;
+    }
+    if (line < 0) {
+        return (double)NAN;
+    }
+    return lse ? c->ref->lse[line] : c->ref->o[line * c->a->head_dim_v + p->d];
 }
 
 /* NaN and infinity by class: a good lse is -inf in an empty row and finite elsewhere.
@@ -117,6 +177,7 @@ static bool check_class(struct checker *c,
                         const void *raw)
 {
     enum wf_answer answer = WF_ANSWER_PASS;
+    double want;
 
     c->finite.elements++;
     if (!is_good_class(p, at, got)) {
@@ -132,15 +193,16 @@ static bool check_class(struct checker *c,
     if (answer == WF_ANSWER_PASS) {
         return true;
     }
+    want = expected_value(c, p, at);
     c->finite.failed = true;
     c->finite.worst_ratio = INFINITY;
     if (!c->report->has_worst || isfinite(c->report->check[0].worst_ratio)) {
         note_worst(c, p, INFINITY);
         c->report->worst_got = got;
-        c->report->worst_want = at->empty && p->tensor == ATTENTION_LSE ? -INFINITY : 0;
+        c->report->worst_want = want;
         c->report->worst_tolerance = 0;
     }
-    blame(c, p, at, answer);
+    blame(c, p, at, answer, (double[2]){ got, want });
     return false;
 }
 
@@ -174,16 +236,28 @@ static void compare(struct checker *c,
     }
     if (!(error <= e.tolerance)) {
         t->failed = true;
-        blame(c, p, at, WF_ANSWER_MISMATCH);
+        blame(c, p, at, WF_ANSWER_MISMATCH, (double[2]){ got, e.want });
     }
 }
 
-static int64_t slot_of(const struct checker *c, int64_t row, int64_t head)
+/* Other suites' rules, over every element of a case that is computed in full. */
+static void count_peers(struct checker *c,
+                        const struct place *p,
+                        const struct row *at,
+                        double got)
 {
-    const struct attention *a = c->a;
-    int64_t slot = c->ref->plan.slot_of[row * a->kv_heads + head / a->group];
+    struct wf_peer_tally *peers = &c->report->peers;
+    double want;
 
-    return slot < 0 ? -1 : slot * a->group + head % a->group;
+    if (!peers->known) {
+        return;
+    }
+    want = expected_value(c, p, at);
+    peers->elements++;
+    if (!isfinite(got) || !isfinite(want) ||
+        wf_peer_may_object(fabs(got - want), fabs(want))) {
+        wf_peer_count(peers, got, want);
+    }
 }
 
 static void check_o(struct checker *c, const struct row *at, int64_t head)
@@ -193,6 +267,9 @@ static void check_o(struct checker *c, const struct row *at, int64_t head)
     int64_t first = (at->at * a->q_heads + head) * dv;
     size_t width = wf_dtype_bytes(a->o_type);
 
+    if (line >= 0 || at->empty) {
+        wf_error_map_checked(&c->report->map, at->row, head * dv, dv);
+    }
     for (int64_t d = 0; d < dv; d++) {
         struct place p = { ATTENTION_O, at->row, head, d };
         double got = c->o[first + d];
@@ -201,6 +278,7 @@ static void check_o(struct checker *c, const struct row *at, int64_t head)
         if (line >= 0) {
             c->o_totals.elements++;
         }
+        count_peers(c, &p, at, got);
         if (good && line >= 0) {
             struct expected e = { c->ref->o[line * dv + d],
                                   (double)c->ref->o_tolerance[line * dv + d] };
@@ -221,6 +299,7 @@ static void check_lse(struct checker *c, const struct row *at, int64_t head)
     bool good =
         check_class(c, &p, at, c->lse[i], c->raw_lse + (size_t)i * sizeof(float));
 
+    count_peers(c, &p, at, c->lse[i]);
     if (line < 0) {
         return;
     }
@@ -235,6 +314,31 @@ static void check_lse(struct checker *c, const struct row *at, int64_t head)
     }
 }
 
+/* Rows of O, dense in the panel however they lie in storage. */
+static enum wf_status read_o(struct checker *c,
+                             int64_t row,
+                             int64_t rows,
+                             struct wf_error *err)
+{
+    const struct attention *a = c->a;
+    const struct attention_place *p = &a->place[ATTENTION_PLACE_O];
+    size_t width = wf_dtype_bytes(a->o_type);
+    bool heads_dense = p->head == a->head_dim_v || a->q_heads == 1;
+    bool all_dense = heads_dense && p->token == a->q_heads * a->head_dim_v;
+    int64_t per_read = !heads_dense ? 1 : all_dense ? a->q_heads * rows : a->q_heads;
+    enum wf_status st = WF_OK;
+
+    for (int64_t i = 0; st == WF_OK && i < rows * a->q_heads; i += per_read) {
+        int64_t at = attention_row_at(a, ATTENTION_PLACE_O, row + i / a->q_heads,
+                                      i % a->q_heads);
+
+        st = c->outputs->read(c->outputs->ctx, ATTENTION_O, (uint64_t)at * width,
+                              (uint64_t)(per_read * a->head_dim_v) * width,
+                              c->raw_o + (size_t)(i * a->head_dim_v) * width, err);
+    }
+    return st;
+}
+
 static enum wf_status read_panel(struct checker *c,
                                  int64_t row,
                                  int64_t rows,
@@ -243,11 +347,10 @@ static enum wf_status read_panel(struct checker *c,
     const struct attention *a = c->a;
     uint64_t heads = (uint64_t)(rows * a->q_heads),
              before = (uint64_t)(row * a->q_heads);
-    uint64_t dv = (uint64_t)a->head_dim_v, width = wf_dtype_bytes(a->o_type);
+    uint64_t dv = (uint64_t)a->head_dim_v;
     enum wf_status st;
 
-    st = c->outputs->read(c->outputs->ctx, ATTENTION_O, before * dv * width,
-                          heads * dv * width, c->raw_o, err);
+    st = read_o(c, row, rows, err);
     if (st == WF_OK && a->lse) {
         st = c->outputs->read(c->outputs->ctx, ATTENTION_LSE, before * sizeof(float),
                               heads * sizeof(float), c->raw_lse, err);
@@ -387,6 +490,9 @@ enum wf_status attention_reference_check(struct attention_reference *ref,
     if (st != WF_OK) {
         goto out;
     }
+    wf_error_map_init(&report.map, ref->a->tensor[ATTENTION_O].name, ref->a->total_q,
+                      ref->a->q_heads * ref->a->head_dim_v);
+    report.peers.known = !ref->plan.sampled;
     attention_tolerance_text(&ref->tolerance, ref->a, &report);
     st = check_all(&c, err);
     if (st != WF_OK) {
@@ -396,6 +502,9 @@ enum wf_status attention_reference_check(struct attention_reference *ref,
     if (c.has_suspect) {
         st = attention_diagnose(ref, &c.suspect, report.diagnosis,
                                 sizeof(report.diagnosis), err);
+    }
+    if (report.answer == WF_ANSWER_PASS) {
+        memset(&report.map, 0, sizeof(report.map)); /* only of something wrong */
     }
     if (st == WF_OK) {
         *ret = report;

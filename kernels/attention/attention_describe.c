@@ -150,6 +150,9 @@ enum wf_status attention_canonical(const void *state,
     if (st == WF_OK) {
         st = put_options(state, obj, err);
     }
+    if (st == WF_OK) {
+        st = attention_put_places(state, obj, err);
+    }
     return st;
 }
 
@@ -302,6 +305,11 @@ enum wf_status attention_param(const void *state,
 
     *ret = (struct wf_value){ 0 };
     if (find_number(a, name, ret) || find_text(a, name, ret)) {
+        return WF_OK;
+    }
+    if (attention_place_param(a, name, &ret->i)) {
+        ret->kind = WF_VALUE_INT;
+        ret->s = NULL;
         return WF_OK;
     }
     if (strcmp(name, "q_len") == 0 || strcmp(name, "kv_len") == 0) {

@@ -62,24 +62,26 @@ enum wf_status attention_gather_q(struct attention_gather *g,
                                   struct wf_error *err)
 {
     const struct attention *a = g->a;
-    int64_t row = (a->q_start[b] + i) * a->q_heads + h;
+    int64_t at = attention_row_at(a, ATTENTION_PLACE_Q, a->q_start[b] + i, h);
 
-    return read_run(g, ATTENTION_Q, (uint64_t)(row * a->head_dim),
-                    (uint64_t)a->head_dim, dst, err);
+    return read_run(g, ATTENTION_Q, (uint64_t)at, (uint64_t)a->head_dim, dst, err);
 }
 
-/* Row (of d elements) that holds key j, and how many following keys lie in the rows
- * straight after it. */
+/* Storage element where key j begins, and how many following keys lie straight behind
+ * it: d elements each. */
 static int64_t locate(const struct attention *a,
                       const struct attention_keys *keys,
                       int64_t j,
                       int64_t *ret_run)
 {
-    int64_t b = keys->sequence, h = keys->kv_head, page, slot;
+    const struct attention_place *p =
+        &a->place[keys->values ? ATTENTION_PLACE_V : ATTENTION_PLACE_K];
+    int64_t b = keys->sequence, page, slot;
+    bool dense = p->token == (keys->values ? a->head_dim_v : a->head_dim);
 
     if (a->layout != ATTENTION_PAGED) {
-        *ret_run = a->kv_heads == 1 ? INT64_MAX : 1;
-        return (a->kv_start[b] + j) * a->kv_heads + h;
+        *ret_run = dense ? INT64_MAX : 1;
+        return (a->kv_start[b] + j) * p->token + keys->kv_head * p->head;
     }
     page = j / a->page_size;
     slot = j % a->page_size;
@@ -88,12 +90,8 @@ static int64_t locate(const struct attention *a,
     } else {
         page = a->kv_indices[a->kv_indptr[b] + page];
     }
-    if (a->head_major) {
-        *ret_run = a->page_size - slot;
-        return (page * a->kv_heads + h) * a->page_size + slot;
-    }
-    *ret_run = a->kv_heads == 1 ? a->page_size - slot : 1;
-    return (page * a->page_size + slot) * a->kv_heads + h;
+    *ret_run = dense ? a->page_size - slot : 1;
+    return page * p->page + slot * p->token + keys->kv_head * p->head;
 }
 
 enum wf_status attention_gather_kv(struct attention_gather *g,
@@ -110,11 +108,11 @@ enum wf_status attention_gather_kv(struct attention_gather *g,
         tensor++; /* V follows K in both pairs */
     }
     while (j < end) {
-        int64_t run = 1, row = locate(a, keys, j, &run);
+        int64_t run = 1, at = locate(a, keys, j, &run);
         enum wf_status st;
 
         run = run < end - j ? run : end - j;
-        st = read_run(g, tensor, (uint64_t)(row * d), (uint64_t)(run * d), dst, err);
+        st = read_run(g, tensor, (uint64_t)at, (uint64_t)(run * d), dst, err);
         if (st != WF_OK) {
             return st;
         }

@@ -5,6 +5,7 @@
 #include "kernels/attention/attention.h"
 
 #include "kernels/inputs.h"
+#include "kernels/strided.h"
 
 #include <string.h>
 
@@ -15,43 +16,97 @@ static void copy_indices(const int32_t *from, uint64_t first, uint64_t n, void *
     }
 }
 
-/* A pool is a row of blocks: a page (NHD), or one head of a page (HND); the leading
- * elements of a block belong to used slots. */
-struct pool {
-    uint64_t block, slot; /* elements of a block, and of one slot in it */
-    uint64_t blocks_a_page;
-};
-
-static struct pool pool_of(const struct attention *a, int64_t d)
+/* Pages that hold no key, from `page` on: skipped in one step, however large the pool.
+ */
+static uint64_t unused_pages(const struct attention *a, uint64_t page)
 {
-    struct pool p = { 0, (uint64_t)d, 1 };
+    uint64_t n = 0;
 
-    if (a->head_major) {
-        p.blocks_a_page = (uint64_t)a->kv_heads;
-    } else {
-        p.slot *= (uint64_t)a->kv_heads;
+    while (page + n < (uint64_t)a->num_pages && a->used_slots[page + n] == 0) {
+        n++;
     }
-    p.block = p.slot * (uint64_t)a->page_size;
-    return p;
+    return n;
 }
 
-static void fill_pool(const struct attention *a,
+/* Cuts a run of values inside a page where the slots that hold a key end. */
+static uint64_t cut_run(const struct attention *a,
+                        const struct attention_place *p,
+                        uint64_t page,
+                        uint64_t in,
+                        uint64_t run,
+                        bool *ret_used)
+{
+    uint64_t token = (uint64_t)p->token, used = (uint64_t)a->used_slots[page];
+    uint64_t slot, end;
+
+    if (a->page_size == 1) {
+        return run;
+    }
+    if (p->token < p->head && a->kv_heads > 1) { /* the slots of each head in turn */
+        in %= (uint64_t)p->head;
+    }
+    slot = in / token;
+    *ret_used = slot < used;
+    end = (*ret_used ? used : (uint64_t)a->page_size) * token - in;
+    return run < end ? run : end;
+}
+
+static uint64_t pool_run(const struct attention *a,
+                         enum attention_place_name i,
+                         uint64_t at,
+                         bool *ret_used)
+{
+    const struct wf_tensor *t = &a->tensor[attention_placed(a, i)];
+    const struct attention_place *p = &a->place[i];
+    struct wf_tensor inner = *t;
+    struct wf_strided s;
+    uint64_t stride = a->num_pages > 1 ? (uint64_t)p->page : t->elements;
+    uint64_t page = at / stride, in = at % stride;
+    uint64_t run = unused_pages(a, page);
+
+    if (run > 0) {
+        *ret_used = false;
+        run = run * stride - in;
+        return run < t->elements - at ? run : t->elements - at;
+    }
+    inner.dim[0] = 1;
+    inner.elements = stride;
+    wf_strided_init(&s, &inner);
+    run = wf_strided_run(&s, in, ret_used);
+    if (*ret_used) {
+        run = cut_run(a, p, page, in, run, ret_used);
+    }
+    return run < t->elements - at ? run : t->elements - at;
+}
+
+uint64_t attention_run(const void *state, size_t tensor, uint64_t at, bool *ret_used)
+{
+    const struct attention *a = state;
+    struct wf_strided s;
+
+    if (tensor == ATTENTION_K_CACHE || tensor == ATTENTION_V_CACHE) {
+        return pool_run(
+            a, tensor == ATTENTION_K_CACHE ? ATTENTION_PLACE_K : ATTENTION_PLACE_V, at,
+            ret_used);
+    }
+    wf_strided_init(&s, &a->tensor[tensor]);
+    return wf_strided_run(&s, at, ret_used);
+}
+
+static void fill_runs(const struct attention *a,
                       const struct wf_input_stream *stream,
-                      int64_t d,
                       uint64_t first,
                       uint64_t n,
                       unsigned char *dst)
 {
-    struct pool p = pool_of(a, d);
     uint64_t width = wf_dtype_bytes(stream->dtype);
 
     while (n > 0) {
-        uint64_t block = first / p.block, in = first % p.block;
-        uint64_t used = (uint64_t)a->used_slots[block / p.blocks_a_page] * p.slot;
-        uint64_t end = in < used ? used : p.block;
-        uint64_t part = end - in < n ? end - in : n;
+        bool used = false;
+        uint64_t part = attention_run(a, (size_t)stream->stream, first, &used);
 
-        if (in < used) {
+        part = part < n ? part : n;
+        if (used) {
             wf_inputs_fill(stream, first, (size_t)part, dst);
         } else {
             wf_poison(stream->dtype, dst, (size_t)part);
@@ -77,17 +132,13 @@ enum wf_status attention_fill(const struct wf_case *c,
     switch (tensor) {
     case ATTENTION_Q:
         stream.dtype = a->q_type;
-        wf_inputs_fill(&stream, first, (size_t)n, dst);
+        fill_runs(a, &stream, first, n, dst);
         return WF_OK;
     case ATTENTION_K:
     case ATTENTION_V:
-        wf_inputs_fill(&stream, first, (size_t)n, dst);
-        return WF_OK;
     case ATTENTION_K_CACHE:
-        fill_pool(a, &stream, a->head_dim, first, n, dst);
-        return WF_OK;
     case ATTENTION_V_CACHE:
-        fill_pool(a, &stream, a->head_dim_v, first, n, dst);
+        fill_runs(a, &stream, first, n, dst);
         return WF_OK;
     case ATTENTION_QO_INDPTR:
         copy_indices(a->qo_indptr, first, n, dst);

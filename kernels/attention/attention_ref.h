@@ -75,6 +75,7 @@ struct attention_tolerance {
     double dot;        /* error of q.k over |q||k| */
     double u_out, eta_out;
     double split, u_split;
+    enum wf_dtype partial; /* in which partial results are kept */
 };
 /* Sums over the visible keys of one line (row and head), relative to exp(max). */
 struct attention_sums {

@@ -4,6 +4,7 @@
 #include "kernels/attention/attention.h"
 
 #include "core/parse.h"
+#include "kernels/strided.h"
 
 #include <math.h>
 #include <string.h>
@@ -63,7 +64,7 @@ static enum wf_status set_tensor(struct wf_tensor *t,
     return WF_OK;
 }
 
-static void name_tensors(struct attention *a)
+void attention_name_tensors(struct attention *a)
 {
     static const char *const NAMES[] = {
 #define X(name, text) text,
@@ -88,29 +89,71 @@ static void name_tensors(struct attention *a)
     a->tensor[ATTENTION_LSE].role = WF_ROLE_OUTPUT;
 }
 
-static enum wf_status shape_keys(struct attention *a, struct wf_error *err)
+/* Strides and base of a tensor that the case may lay out. */
+static enum wf_status lay_out(struct attention *a,
+                              enum attention_place_name i,
+                              int ndim,
+                              const int64_t *dim,
+                              const int64_t *stride,
+                              struct wf_error *err)
 {
-    struct wf_tensor *k = &a->tensor[ATTENTION_K], *v = &a->tensor[ATTENTION_V];
-    int64_t dim[4] = { a->batch, a->uniform_kv_len, a->kv_heads, a->head_dim };
-    int first = 0;
+    struct wf_tensor *t = &a->tensor[attention_placed(a, i)];
+    int64_t elements = 0;
     enum wf_status st;
 
+    t->ndim = ndim;
+    memcpy(t->dim, dim, (size_t)ndim * sizeof(*dim));
+    memcpy(t->stride, stride, (size_t)ndim * sizeof(*stride));
+    st = wf_strided_span(t, &elements, err);
+    if (st != WF_OK) {
+        return st;
+    }
+    t->elements = (uint64_t)elements;
+    t->bytes = t->elements * wf_dtype_bytes(t->dtype);
+    t->base_bytes = (uint64_t)a->place[i].offset * wf_dtype_bytes(t->dtype);
+    return WF_OK;
+}
+
+static enum wf_status shape_rows(struct attention *a,
+                                 enum attention_place_name i,
+                                 int64_t d,
+                                 struct wf_error *err)
+{
+    const struct attention_place *p = &a->place[i];
+    const int64_t dim[3] = { a->total_q, a->q_heads, d };
+    const int64_t stride[3] = { p->token, p->head, 1 };
+
+    return lay_out(a, i, d > 0 ? 3 : 2, dim, stride, err);
+}
+
+/* K or V: pages (or sequences), tokens, heads, elements; HND has heads before tokens.
+ */
+static enum wf_status shape_keys(struct attention *a,
+                                 enum attention_place_name i,
+                                 int64_t d,
+                                 struct wf_error *err)
+{
+    const struct attention_place *p = &a->place[i];
+    int64_t dim[4] = { a->batch, a->uniform_kv_len, a->kv_heads, d };
+    int64_t stride[4] = { 0, p->token, p->head, 1 };
+
     if (a->layout == ATTENTION_PAGED) {
-        k = &a->tensor[ATTENTION_K_CACHE];
-        v = &a->tensor[ATTENTION_V_CACHE];
         dim[0] = a->num_pages;
+        stride[0] = p->page;
         dim[1] = a->head_major ? a->kv_heads : a->page_size;
         dim[2] = a->head_major ? a->page_size : a->kv_heads;
-    } else if (a->layout == ATTENTION_RAGGED) {
+        stride[1] = a->head_major ? p->head : p->token;
+        stride[2] = a->head_major ? p->token : p->head;
+        return lay_out(a, i, 4, dim, stride, err);
+    }
+    if (a->layout == ATTENTION_RAGGED) {
         dim[1] = a->total_kv;
-        first = 1;
+        return lay_out(a, i, 3, dim + 1, stride + 1, err);
     }
-    st = set_tensor(k, 4 - first, dim + first, err);
-    if (st == WF_OK) {
-        dim[3] = a->head_dim_v;
-        st = set_tensor(v, 4 - first, dim + first, err);
+    if (!wf_mul_i64(dim[1] > 0 ? dim[1] : 1, p->token, &stride[0])) {
+        stride[0] = MAX_ELEMENTS;
     }
-    return st;
+    return lay_out(a, i, 4, dim, stride, err);
 }
 
 static enum wf_status shape_indices(struct attention *a, struct wf_error *err)
@@ -191,26 +234,26 @@ static void count_pairs(struct attention *a)
 
 enum wf_status attention_make_shapes(struct attention *a, struct wf_error *err)
 {
-    int64_t o[3], q[3];
     enum wf_status st = sum_lengths(a, err);
 
     if (st != WF_OK) {
         return st;
     }
-    o[0] = q[0] = a->total_q;
-    o[1] = q[1] = a->q_heads;
-    o[2] = a->head_dim_v;
-    q[2] = a->head_dim;
-    name_tensors(a);
-    st = set_tensor(&a->tensor[ATTENTION_Q], 3, q, err);
+    st = shape_rows(a, ATTENTION_PLACE_Q, a->head_dim, err);
     if (st == WF_OK) {
-        st = set_tensor(&a->tensor[ATTENTION_O], 3, o, err);
+        st = shape_rows(a, ATTENTION_PLACE_O, a->head_dim_v, err);
     }
     if (st == WF_OK && a->lse) {
-        st = set_tensor(&a->tensor[ATTENTION_LSE], 2, o, err);
+        st = shape_rows(a, ATTENTION_PLACE_LSE, 0, err);
     }
     if (st == WF_OK) {
-        st = shape_keys(a, err);
+        st = shape_keys(a, ATTENTION_PLACE_K, a->head_dim, err);
+    }
+    if (st == WF_OK) {
+        st = shape_keys(a, ATTENTION_PLACE_V, a->head_dim_v, err);
+    }
+    if (st == WF_OK) {
+        st = attention_check_places(a, err);
     }
     if (st == WF_OK) {
         st = shape_indices(a, err);

@@ -137,17 +137,19 @@ static enum wf_dtype math_type(const void *state)
 }
 
 static const char *const KEYS[] = {
-    "M",      "N",      "K",        "batch",    "trans_a",  "trans_b",  "a_type",
-    "b_type", "c_type", "d_type",   "alpha",    "beta",     "lda",      "ldb",
-    "ldc",    "ldd",    "stride_a", "stride_b", "stride_c", "stride_d", NULL
+    "M",        "N",        "K",        "batch",    "trans_a",  "trans_b",  "a_type",
+    "b_type",   "c_type",   "d_type",   "alpha",    "beta",     "lda",      "ldb",
+    "ldc",      "ldd",      "stride_a", "stride_b", "stride_c", "stride_d", "offset_a",
+    "offset_b", "offset_c", "offset_d", NULL
 };
 
-static const char *const PARAMS[] = { "M",        "N",        "K",        "batch",
-                                      "trans_a",  "trans_b",  "a_type",   "b_type",
-                                      "c_type",   "d_type",   "alpha",    "beta",
-                                      "lda",      "ldb",      "ldc",      "ldd",
-                                      "stride_a", "stride_b", "stride_c", "stride_d",
-                                      "acc_type", NULL };
+static const char *const PARAMS[] = {
+    "M",        "N",        "K",        "batch",    "trans_a",  "trans_b",
+    "a_type",   "b_type",   "c_type",   "d_type",   "alpha",    "beta",
+    "lda",      "ldb",      "ldc",      "ldd",      "stride_a", "stride_b",
+    "stride_c", "stride_d", "acc_type", "offset_a", "offset_b", "offset_c",
+    "offset_d", "align_a",  "align_b",  "align_c",  "align_d",  NULL
+};
 
 const struct wf_op wf_op_gemm = {
     .name = "gemm",

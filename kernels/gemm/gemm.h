@@ -18,6 +18,8 @@
  *                 (>= (rows - 1) * ld + row length), or interleaved inside a row
  *                 (>= row length and (batch - 1) * stride + row length <= ld), or, for
  *                 inputs, 0: one matrix for all batches
+ *   offset_a .. offset_d   storage begins this many elements behind an aligned address,
+ *                 as a view into a larger buffer does (0)
  *
  * acc_type is derived: f64 for f64, i32 for i8, else f32.
  *
@@ -49,6 +51,7 @@ enum gemm_tensor {
 struct gemm_matrix {
     int64_t rows, cols;
     int64_t ld, stride;
+    int64_t offset;
     enum wf_dtype dtype;
 };
 

@@ -2,6 +2,7 @@
 #include "kernels/gemm/gemm.h"
 
 #include "core/buf.h"
+#include "kernels/strided.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -19,7 +20,11 @@
     X("stride_a", matrix[GEMM_A].stride) \
     X("stride_b", matrix[GEMM_B].stride) \
     X("stride_c", matrix[GEMM_C].stride) \
-    X("stride_d", matrix[GEMM_D].stride)
+    X("stride_d", matrix[GEMM_D].stride) \
+    X("offset_a", matrix[GEMM_A].offset) \
+    X("offset_b", matrix[GEMM_B].offset) \
+    X("offset_c", matrix[GEMM_C].offset) \
+    X("offset_d", matrix[GEMM_D].offset)
 
 static const struct {
     const char *name;
@@ -32,6 +37,9 @@ static const struct {
 
 static const char *const TYPE_KEYS[GEMM_TENSOR_COUNT] = { "a_type", "b_type", "c_type",
                                                           "d_type" };
+
+static const char *const ALIGN_NAMES[GEMM_TENSOR_COUNT] = { "align_a", "align_b",
+                                                            "align_c", "align_d" };
 
 static const char *string_param(const struct gemm *g, const char *name)
 {
@@ -63,6 +71,13 @@ enum wf_status gemm_param(const void *state,
             int64_t v;
             memcpy(&v, (const char *)g + INT_PARAMS[i].offset, sizeof v);
             *ret = (struct wf_value){ .kind = WF_VALUE_INT, .i = v };
+            return WF_OK;
+        }
+    }
+    for (int i = 0; i < GEMM_TENSOR_COUNT; i++) {
+        if (strcmp(name, ALIGN_NAMES[i]) == 0) {
+            *ret = (struct wf_value){ .kind = WF_VALUE_INT,
+                                      .i = wf_strided_align(&g->tensor[i]) };
             return WF_OK;
         }
     }
@@ -107,6 +122,8 @@ static enum wf_status canonical_strides(const struct gemm *g,
                                         struct wf_json *obj,
                                         struct wf_error *err)
 {
+    static const char *const OFFSET[] = { "offset_a", "offset_b", "offset_c",
+                                          "offset_d" };
     static const char *const LD[] = { "lda", "ldb", "ldc", "ldd" };
     static const char *const STRIDE[] = { "stride_a", "stride_b", "stride_c",
                                           "stride_d" };
@@ -121,6 +138,9 @@ static enum wf_status canonical_strides(const struct gemm *g,
         }
         if (st == WF_OK && g->batch > 1 && x->stride != gemm_tight_stride(x)) {
             st = wf_json_set_i64(obj, STRIDE[i], x->stride, err);
+        }
+        if (st == WF_OK && x->offset != 0) {
+            st = wf_json_set_i64(obj, OFFSET[i], x->offset, err);
         }
     }
     return st;

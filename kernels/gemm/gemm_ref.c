@@ -36,6 +36,36 @@ static enum wf_status fill_piece(void *ctx, uint64_t piece, struct wf_error *err
                         j->dst + first * j->element_bytes, err);
 }
 
+static uint64_t used_elements(const struct gemm *g, enum gemm_tensor which)
+{
+    const struct gemm_matrix *x = &g->matrix[which];
+    const bool shared = x->stride == 0 && g->batch > 1;
+    return (uint64_t)x->rows * (uint64_t)x->cols * (uint64_t)(shared ? 1 : g->batch);
+}
+
+/* An operand that is mostly gaps is held without them: the reference's own problem gets
+ * the dense strides, the values stay those of the case's storage positions. */
+static enum wf_status fill_rows(struct wf_reference *ref,
+                                const struct wf_case *c,
+                                enum gemm_tensor which,
+                                char *dst,
+                                struct wf_error *err)
+{
+    struct gemm_matrix *x = &ref->g.matrix[which];
+    const size_t row_bytes = (size_t)x->cols * wf_dtype_bytes(x->dtype);
+    const int64_t batches = x->stride == 0 && ref->g.batch > 1 ? 1 : ref->g.batch;
+    enum wf_status st = WF_OK;
+    for (int64_t i = 0; st == WF_OK && i < batches * x->rows; i++) {
+        const int64_t at = i / x->rows * x->stride + i % x->rows * x->ld;
+        st = wf_case_fill(c, which, ref->options.seed_offset, (uint64_t)at,
+                          (uint64_t)x->cols, dst + (size_t)i * row_bytes, err);
+    }
+    ref->g.tensor[which].bytes = (uint64_t)(batches * x->rows) * row_bytes;
+    x->ld = x->cols;
+    x->stride = batches < ref->g.batch ? 0 : x->rows * x->cols;
+    return st;
+}
+
 static enum wf_status make_input(struct wf_reference *ref,
                                  const struct wf_case *c,
                                  enum gemm_tensor which,
@@ -47,13 +77,18 @@ static enum wf_status make_input(struct wf_reference *ref,
     if (!read || t->elements == 0 || ref->g.tensor[GEMM_D].elements == 0) {
         return WF_OK;
     }
-    char *dst = wf_calloc(t->elements, wf_dtype_bytes(t->dtype));
+    const bool sparse = t->elements / 2 > used_elements(&ref->g, which);
+    char *dst = wf_calloc(sparse ? used_elements(&ref->g, which) : t->elements,
+                          wf_dtype_bytes(t->dtype));
     if (dst == NULL) {
         return wf_errorf(err, WF_ENOMEM,
                          "no memory for %llu bytes of %s in the reference",
                          (unsigned long long)t->bytes, t->name);
     }
     ref->input[which] = dst;
+    if (sparse) {
+        return fill_rows(ref, c, which, dst, err);
+    }
     struct fill_job job = {
         c, which, ref->options.seed_offset, t->elements, wf_dtype_bytes(t->dtype), dst
     };

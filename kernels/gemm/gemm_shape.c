@@ -7,12 +7,12 @@
 #include <string.h>
 
 static const struct {
-    const char *name, *ld, *stride;
+    const char *name, *ld, *stride, *offset;
 } NAMES[GEMM_TENSOR_COUNT] = {
-    { "A", "lda", "stride_a" },
-    { "B", "ldb", "stride_b" },
-    { "C", "ldc", "stride_c" },
-    { "D", "ldd", "stride_d" },
+    { "A", "lda", "stride_a", "offset_a" },
+    { "B", "ldb", "stride_b", "offset_b" },
+    { "C", "ldc", "stride_c", "offset_c" },
+    { "D", "ldd", "stride_d", "offset_d" },
 };
 
 static void set_sizes(struct gemm *g)
@@ -125,6 +125,7 @@ static enum wf_status set_tensor(struct gemm *g,
         .stride = { x->stride, x->ld, 1 },
         .elements = absent ? 0 : (uint64_t)elements,
         .bytes = absent ? 0 : (uint64_t)bytes,
+        .base_bytes = (uint64_t)x->offset * wf_dtype_bytes(x->dtype),
         .optional = absent,
     };
     return WF_OK;
@@ -136,8 +137,13 @@ static enum wf_status read_matrix(struct gemm *g,
                                   struct wf_error *err)
 {
     struct gemm_matrix *x = &g->matrix[which];
+    const int64_t width = (int64_t)wf_dtype_bytes(x->dtype);
     int64_t span;
     enum wf_status st = read_ld(x, NAMES[which].ld, json, err);
+    if (st == WF_OK) {
+        st = wf_json_opt_i64(json, NAMES[which].offset, 0,
+                             WF_MAX_BASE_BYTES / width - 1, &x->offset, err);
+    }
     if (st != WF_OK) {
         return st;
     }
