@@ -224,56 +224,6 @@ static enum wf_status set_checks(const struct result *r,
     return st == WF_OK ? took : st;
 }
 
-static enum wf_status worst_to_json(const struct wf_check_report *c,
-                                    struct wf_json **ret,
-                                    struct wf_error *err)
-{
-    struct wf_json *obj = wf_json_object();
-    struct wf_json *index = wf_json_array();
-    enum wf_status st = WF_OK;
-    for (int i = 0; st == WF_OK && i < c->worst_ndim && i < WF_MAX_DIMS; i++) {
-        st = wf_json_push_i64(index, c->worst_index[i], err);
-    }
-    STEP(wf_json_set_string(obj, "tensor", c->worst_tensor, err));
-    enum wf_status took = set_built(obj, "index", index, err);
-    STEP(took);
-    STEP(wf_json_set_f64(obj, "got", c->worst_got, err));
-    STEP(wf_json_set_f64(obj, "want", c->worst_want, err));
-    STEP(wf_json_set_f64(obj, "tolerance", c->worst_tolerance, err));
-    if (st != WF_OK) {
-        wf_json_free(obj);
-        return st;
-    }
-    *ret = obj;
-    return WF_OK;
-}
-
-static enum wf_status errors_to_json(const struct result *r,
-                                     struct wf_json **ret,
-                                     struct wf_error *err)
-{
-    const struct wf_check_report *c = &r->report;
-    struct wf_json *worst = NULL;
-    struct wf_json *obj = wf_json_object();
-    enum wf_status st = wf_json_set_f64(obj, "max_abs", c->max_abs_error, err);
-    STEP(wf_json_set_f64(obj, "max_rel", c->max_rel_error, err));
-    STEP(wf_json_set_u64(obj, "mismatches", c->mismatches, err));
-    STEP(wf_json_set_u64(obj, "nonfinite", c->nonfinite, err));
-    STEP(wf_json_set_u64(obj, "unwritten", c->unwritten, err));
-    if (st == WF_OK && c->has_worst) {
-        STEP(worst_to_json(c, &worst, err));
-        STEP(set_built(obj, "worst", worst, err));
-    } else {
-        STEP(wf_json_set_null(obj, "worst", err));
-    }
-    if (st != WF_OK) {
-        wf_json_free(obj);
-        return st;
-    }
-    *ret = obj;
-    return WF_OK;
-}
-
 static enum wf_status work_to_json(const struct result *r,
                                    struct wf_json **ret,
                                    struct wf_error *err)
@@ -302,6 +252,8 @@ static enum wf_status set_small_objects(const struct result *r,
     enum wf_status st = set_built(result, "mode", mode, err);
     STEP(wf_json_set_string(mode, "temperature",
                             r->request->measure.cold ? "cold" : "hot", err));
+    STEP(wf_json_set_string(mode, "icache",
+                            r->request->measure.icache_cold ? "cold" : "hot", err));
     STEP(wf_json_set_u64(mode, "batch", r->timing.launches_per_sample, err));
     struct wf_json *seeds = wf_json_object();
     enum wf_status took = set_built(result, "seeds", seeds, err);
@@ -313,6 +265,7 @@ static enum wf_status set_small_objects(const struct result *r,
     STEP(took);
     STEP(wf_json_set_string(tolerance, "model", r->report.tolerance_model, err));
     STEP(wf_json_set_string(tolerance, "text", r->report.tolerance_text, err));
+    STEP(result_set_tolerance_inputs(&r->report, tolerance, err));
     return st;
 }
 
@@ -354,7 +307,8 @@ static enum wf_status set_verdict(const struct result *r,
         wf_json_set_string(obj, "answer", wf_answer_name(r->answer), err);
     STEP(wf_json_set_string(obj, "answer_text", r->answer_text, err));
     STEP(set_checks(r, obj, err));
-    BUILD("errors", errors_to_json(r, &child, err));
+    BUILD("errors", result_errors_to_json(&r->report, &child, err));
+    STEP(result_set_peers(&r->report, obj, err));
     STEP(wf_json_set_string(obj, "diagnosis", r->report.diagnosis, err));
     STEP(wf_json_set_string(obj, "time", wf_time_name(r->time), err));
     STEP(wf_json_set_string(obj, "time_text", r->time_text, err));

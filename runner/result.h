@@ -80,6 +80,16 @@ enum wf_status result_valid_samples(const struct result_timing *t,
                                     double **ret,
                                     size_t *ret_count,
                                     struct wf_error *err);
+/* result_errors.c: the "errors" member; "peers" and "tolerance.inputs" into `obj`. */
+enum wf_status result_errors_to_json(const struct wf_check_report *c,
+                                     struct wf_json **ret,
+                                     struct wf_error *err);
+enum wf_status result_set_peers(const struct wf_check_report *c,
+                                struct wf_json *obj,
+                                struct wf_error *err);
+enum wf_status result_set_tolerance_inputs(const struct wf_check_report *c,
+                                           struct wf_json *tolerance,
+                                           struct wf_error *err);
 /* result_environment.c */
 enum wf_status result_environment_to_json(const struct wf_device *device,
                                           struct wf_json **ret,

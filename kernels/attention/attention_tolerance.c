@@ -74,6 +74,7 @@ void attention_tolerance_init(struct attention_tolerance *t,
     t->u_out = wf_dtype_unit_roundoff(a->o_type);
     t->eta_out = wf_dtype_underflow(a->o_type);
     t->split = options->split > 1 ? (double)options->split : 1;
+    t->partial = options->accumulate_type;
     if (options->split > 1) {
         t->u_split = wf_dtype_unit_roundoff(options->accumulate_type);
     }
@@ -123,6 +124,18 @@ void attention_tolerance_text(const struct attention_tolerance *t,
 {
     (void)snprintf(report->tolerance_model, sizeof(report->tolerance_model),
                    "attention-%s-f32acc/1", wf_dtype_name(a->q_type));
+    report->tolerance_inputs = (struct wf_tolerance_inputs){
+        .known = true,
+        .operand = { a->q_type, a->kv_type },
+        .accumulate = WF_F32,
+        .partial = t->partial,
+        .output = a->o_type,
+        .u_out = t->u_out,
+        .u_accumulate = U_ACCUMULATE,
+        .u_inner = t->u_p,
+        .split = t->split,
+        .length = (double)a->max_kv_len,
+    };
     (void)snprintf(
         report->tolerance_text, sizeof(report->tolerance_text),
         "min(8, sqrt n) * sqrt(sum e^2 p^2 v^2) + mean(e)|O| + 4 sqrt(n) 2^-23 "

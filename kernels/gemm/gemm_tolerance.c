@@ -76,6 +76,17 @@ void gemm_tolerance_text(const struct wf_reference *ref, struct wf_check_report 
     const struct budget_terms b = budget_terms(g, &ref->options);
     (void)snprintf(ret->tolerance_model, sizeof ret->tolerance_model, "gemm-%s-%sacc/1",
                    wf_dtype_name(g->matrix[GEMM_D].dtype), wf_dtype_name(g->acc_type));
+    ret->tolerance_inputs = (struct wf_tolerance_inputs){
+        .known = true,
+        .operand = { g->matrix[GEMM_A].dtype, g->matrix[GEMM_B].dtype },
+        .accumulate = g->acc_type,
+        .partial = ref->options.accumulate_type,
+        .output = g->matrix[GEMM_D].dtype,
+        .u_out = wf_dtype_unit_roundoff(g->matrix[GEMM_D].dtype),
+        .u_accumulate = larger(b.u_acc, b.u_split / b.split),
+        .split = b.split,
+        .length = (double)g->k,
+    };
     if (t->exact) {
         (void)snprintf(ret->tolerance_text, sizeof ret->tolerance_text,
                        "exact, modulo 2^32");
