@@ -17,6 +17,7 @@
 #define JUDGE_GUARD_BYTES 4096u
 #define JUDGE_GUARD_BYTE  0xa5
 #define JUDGE_NO_OBJECT   UINT32_MAX
+#define JUDGE_POISON_TYPE 0x100u /* no byte */
 #define SECOND_NS         ((int64_t)1000000000)
 
 /* Names that expressions may use about the device; `occupancy` is found when first
@@ -60,6 +61,7 @@ struct judge {
     uint64_t output_digest; /* of the first checked launch */
     struct wf_reference *reference;
     unsigned workspace_poison; /* byte */
+    unsigned output_fill;      /* byte, or JUDGE_POISON_TYPE: the type's own poison */
     bool emulates;             /* the runtime takes options and reports launches */
     uint32_t guard_bytes;      /* before and behind every object; 0 where the runtime
                                   knows the bounds of allocations to the byte */
@@ -106,6 +108,10 @@ enum wf_status judge_allocate(struct judge *j, size_t sets, struct wf_error *err
 enum wf_status judge_set_programs(struct judge *j, struct wf_error *err);
 enum wf_status judge_set_reset(struct judge *j, struct wf_error *err);
 uint64_t judge_set_bytes(const struct judge *j); /* of one set of tensors */
+/* Workspaces that are set once and kept between launches: the first one's name or NULL;
+ * setting them all again. */
+const char *judge_kept_workspace(const struct judge *j);
+enum wf_status judge_fill_kept(struct judge *j, struct wf_error *err);
 
 /* judge_library.c */
 enum wf_status judge_library_query(struct judge *j, struct wf_error *err);
@@ -139,6 +145,8 @@ enum wf_status judge_verify(struct judge *j,
                             size_t set,
                             const char *what,
                             struct wf_error *err);
+/* All of that but the outputs. */
+enum wf_status judge_verify_around(struct judge *j, size_t set, struct wf_error *err);
 /* Takes over what a check found; `what` says whose outputs they are. */
 void judge_take_report(struct judge *j,
                        const struct wf_check_report *report,
@@ -147,6 +155,31 @@ enum wf_status judge_output_digest(struct judge *j,
                                    size_t set,
                                    uint64_t *ret,
                                    struct wf_error *err);
+
+/* judge_repeat.c: what launch number `launch` finds in workspaces and outputs; takes
+ * effect with judge_set_reset. */
+void judge_set_finds(struct judge *j, size_t launch);
+/* The other checked launches, after the first one was found right. */
+enum wf_status judge_repeat(struct judge *j, struct wf_error *err);
+/* One launch more on the inputs of the timed launches, whose last output is in `set`.
+ */
+enum wf_status judge_repeat_timed(struct judge *j, size_t set, struct wf_error *err);
+
+/* Outputs of launches on equal inputs, by their digests. */
+struct judge_outputs {
+    uint64_t *digest; /* distinct ones */
+    size_t distinct;
+    size_t launches;
+};
+enum wf_status judge_outputs_init(struct judge_outputs *seen,
+                                  size_t launches,
+                                  struct wf_error *err);
+void judge_outputs_fini(struct judge_outputs *seen);
+/* True: not seen before. */
+bool judge_outputs_note(struct judge_outputs *seen, uint64_t digest);
+enum wf_status judge_outputs_details(const struct judge_outputs *seen,
+                                     struct judge *j,
+                                     struct wf_error *err);
 
 /* judge_report.c: on a runtime that models; on others they do nothing. */
 /* When the device is open, before memory is asked for. */

@@ -1,9 +1,9 @@
 /* The order of a task: setup, checked launches, timed launches on other inputs, judge
  * again.
  *
- * The second checked launch finds other poison in the workspaces; equal outputs show
- * that nothing depends on what they held, and that the kernel is deterministic. The
- * timed launches get inputs of their own, so that a replayed answer is a wrong one. */
+ * Later checked launches (judge_repeat.c) find other poison; equal outputs show that
+ * nothing depends on what memory held, and that the kernel is deterministic. The timed
+ * launches get inputs of their own, so that a replayed answer is a wrong one. */
 #include "runner/judge.h"
 
 #include "core/clock.h"
@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define POISON_FIRST    0xffu
-#define POISON_SECOND   0x7fu
 #define TIMED_SEED_STEP 0x7f4a7c159e3779b9u
 
 uint64_t judge_timed_offset(const struct judge *j)
@@ -35,7 +33,7 @@ static enum wf_status prepare(struct judge *j, struct wf_error *err)
 {
     int64_t start_ns = wf_monotonic_ns();
     j->say("stage prepare");
-    j->workspace_poison = POISON_FIRST;
+    judge_set_finds(j, 0);
     enum wf_status st = judge_load_code(j, err);
     if (st == WF_OK && j->kernel->kind == WF_KERNEL_LIBRARY) {
         st = judge_library_query(j, err);
@@ -53,54 +51,6 @@ static enum wf_status prepare(struct judge *j, struct wf_error *err)
         st = judge_set_reset(j, err);
     }
     j->result->phases.prepare += wf_monotonic_ns() - start_ns;
-    return st;
-}
-
-static enum wf_status launch_digest(struct judge *j,
-                                    unsigned poison,
-                                    uint64_t *ret,
-                                    struct wf_error *err)
-{
-    struct wf_sp_ran ran;
-    j->workspace_poison = poison;
-    enum wf_status st = judge_set_reset(j, err);
-    if (st == WF_OK) {
-        st = judge_emulate(j, false, err);
-    }
-    if (st == WF_OK) {
-        st = judge_launch(j, &ran, err);
-    }
-    if (st == WF_OK) {
-        st = judge_take_cost(j, err);
-    }
-    return st == WF_OK ? judge_output_digest(j, 0, ret, err) : st;
-}
-
-/* Launches again and compares bit by bit. */
-static enum wf_status check_deterministic(struct judge *j, struct wf_error *err)
-{
-    uint64_t second = 0;
-    uint64_t third = 0;
-    j->say("stage determinism");
-    enum wf_status st = launch_digest(j, POISON_SECOND, &second, err);
-    if (st != WF_OK) {
-        return st;
-    }
-    bool equal = second == j->output_digest;
-    st = wf_json_set_bool(j->result->details, "bitwise_repeatable", equal, err);
-    if (st != WF_OK || equal || !j->kernel->deterministic) {
-        return st;
-    }
-    st = launch_digest(j, POISON_SECOND, &third, err);
-    if (st == WF_OK && third == second) {
-        result_answer(j->result, WF_ANSWER_UNINITIALISED_READ,
-                      "outputs depend on what workspaces held before the launch");
-    } else if (st == WF_OK) {
-        result_answer(j->result, WF_ANSWER_NONDETERMINISTIC,
-                      "equal inputs gave different bits, and the kernel is declared "
-                      "deterministic");
-    }
-    j->done = true;
     return st;
 }
 
@@ -131,7 +81,7 @@ static enum wf_status checked_launches(struct judge *j,
     st = st == WF_OK
              ? wf_json_set_string(j->result->details, "output_digest", digest, err)
              : st;
-    return st == WF_OK ? check_deterministic(j, err) : st;
+    return st == WF_OK ? judge_repeat(j, err) : st;
 }
 
 /* A failure after the timed launches whose outputs are those of the earlier inputs. */
@@ -184,7 +134,10 @@ static enum wf_status timed_launches(struct judge *j,
     if (st == WF_OK && j->done) {
         st = check_replay(j, last_set, err);
     }
-    return st == WF_OK && !j->done ? check_other_set(j, last_set, err) : st;
+    if (st == WF_OK && !j->done) {
+        st = check_other_set(j, last_set, err);
+    }
+    return st == WF_OK && !j->done ? judge_repeat_timed(j, last_set, err) : st;
 }
 
 static void note_memory(struct judge *j)

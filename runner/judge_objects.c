@@ -154,6 +154,34 @@ enum wf_status judge_allocate(struct judge *j, size_t sets, struct wf_error *err
     return st;
 }
 
+static bool is_kept(const struct judge *j, size_t buffer)
+{
+    const struct wf_plan_buffer *b = &j->plan->buffer[buffer];
+    return b->kind == WF_BUFFER_WORKSPACE && b->init == WF_INIT_ONCE && b->bytes > 0;
+}
+
+const char *judge_kept_workspace(const struct judge *j)
+{
+    for (size_t i = 0; i < j->plan->buffer_count; i++) {
+        if (is_kept(j, i)) {
+            return j->plan->buffer[i].name;
+        }
+    }
+    return NULL;
+}
+
+enum wf_status judge_fill_kept(struct judge *j, struct wf_error *err)
+{
+    enum wf_status st = WF_OK;
+    for (size_t i = 0; st == WF_OK && i < j->plan->buffer_count; i++) {
+        if (is_kept(j, i)) {
+            st = fill(j, judge_buffer_object(j, 0, i), 0, j->plan->buffer[i].bytes,
+                      j->plan->buffer[i].init_byte, err);
+        }
+    }
+    return st;
+}
+
 /* --- programs --- */
 
 static uint32_t reloc_object(const struct judge *j,
@@ -354,7 +382,15 @@ static uint32_t add_tensor_reset(struct message *m,
     if (wf_case_tensor(j->c, tensor)->role != WF_ROLE_OUTPUT) {
         return 0;
     }
-    add_poison(m, object, t->dtype, t->bytes);
+    if (j->output_fill == JUDGE_POISON_TYPE) {
+        add_poison(m, object, t->dtype, t->bytes);
+    } else {
+        struct wf_sp_fill f = { .object = object,
+                                .pattern_bytes = 1,
+                                .bytes = t->bytes,
+                                .pattern = { (uint8_t)j->output_fill } };
+        add_bytes(m, &f, sizeof(f));
+    }
     return 1;
 }
 

@@ -221,12 +221,55 @@ static enum wf_status launch_and_read(struct process_task *p,
     return st == WF_OK && !p->j->done ? read_outputs(p, err) : st;
 }
 
+/* One launch more; one that is declared non-deterministic is judged each time. */
+static enum wf_status repeat_once(struct process_task *p,
+                                  int launch_number,
+                                  struct judge_outputs *seen,
+                                  struct wf_error *err)
+{
+    struct judge *j = p->j;
+    char what[64];
+    double ignored = 0;
+    enum wf_status st = launch_and_read(p, &ignored, err);
+    if (st != WF_OK || j->done || !judge_outputs_note(seen, process_output_digest(p))) {
+        return st;
+    }
+    if (!j->kernel->deterministic) {
+        (void)snprintf(what, sizeof(what), "launch %d of %d on equal inputs",
+                       launch_number, j->request->measure.launches);
+        return check(p, j->request->seed_offset, what, err);
+    }
+    result_answer(j->result, WF_ANSWER_NONDETERMINISTIC,
+                  "launch %d on equal inputs gave different bits, and the kernel is "
+                  "declared deterministic",
+                  launch_number);
+    j->done = true;
+    return WF_OK;
+}
+
+static enum wf_status repeat(struct process_task *p, struct wf_error *err)
+{
+    struct judge *j = p->j;
+    struct judge_outputs seen;
+    enum wf_status st =
+        judge_outputs_init(&seen, (size_t)j->request->measure.launches, err);
+    if (st != WF_OK) {
+        return st;
+    }
+    (void)judge_outputs_note(&seen, j->output_digest);
+    for (int i = 2; st == WF_OK && !j->done && i <= j->request->measure.launches; i++) {
+        st = repeat_once(p, i, &seen, err);
+    }
+    enum wf_status set = judge_outputs_details(&seen, j, err);
+    judge_outputs_fini(&seen);
+    return st == WF_OK ? set : st;
+}
+
 static enum wf_status checked_launches(struct process_task *p,
                                        double *ret_estimate_ns,
                                        struct wf_error *err)
 {
     struct judge *j = p->j;
-    double ignored = 0;
     j->say("stage launch");
     enum wf_status st = launch_and_read(p, ret_estimate_ns, err);
     if (st == WF_OK && !j->done) {
@@ -236,18 +279,7 @@ static enum wf_status checked_launches(struct process_task *p,
         return st;
     }
     j->output_digest = process_output_digest(p);
-    st = launch_and_read(p, &ignored, err);
-    if (st != WF_OK || j->done) {
-        return st;
-    }
-    bool equal = process_output_digest(p) == j->output_digest;
-    if (!equal && j->kernel->deterministic) {
-        result_answer(j->result, WF_ANSWER_NONDETERMINISTIC,
-                      "equal inputs gave different bits, and the kernel is declared "
-                      "deterministic");
-        j->done = true;
-    }
-    return wf_json_set_bool(j->result->details, "bitwise_repeatable", equal, err);
+    return repeat(p, err);
 }
 
 /* --- measuring --- */
