@@ -15,11 +15,12 @@
 struct host_matrix { /* rows of elements somewhere in memory */
     unsigned char *data;
     enum wf_dtype type;
-    size_t width; /* bytes of an element */
+    size_t width;              /* bytes of an element */
+    int64_t page, token, head; /* strides in elements; page: of a paged K or V */
 };
 
 struct host_problem {
-    bool paged, head_major, causal;
+    bool paged, causal;
     int64_t batch, q_len, kv_len; /* lengths of the dense layout */
     int64_t q_heads, kv_heads, group, d, dv, page_size;
     int64_t window_left, window_right;
@@ -42,6 +43,8 @@ int host_problem_read(const struct wf_lib_problem *in,
                       size_t message_bytes);
 int64_t host_q_start(const struct host_problem *p, int64_t sequence);
 int64_t host_kv_len(const struct host_problem *p, int64_t sequence);
+/* First byte of a row of Q or O. */
+unsigned char *host_row(const struct host_matrix *m, int64_t row, int64_t head);
 /* Bytes of key j of the sequence, in K or in V. */
 const unsigned char *host_key(const struct host_problem *p,
                               const struct host_item *item,

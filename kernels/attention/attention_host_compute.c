@@ -279,11 +279,10 @@ static void load_queries(const struct host_problem *p,
     int64_t start = host_q_start(p, item->sequence) + item->first_row;
 
     for (int64_t line = 0; line < item->rows * p->group; line++) {
-        int64_t row = (start + line / p->group) * p->q_heads +
-                      item->kv_head * p->group + line % p->group;
+        int64_t head = item->kv_head * p->group + line % p->group;
         float *q = s->q + line * s->stride;
 
-        wf_to_f32(p->q.type, p->q.data + (size_t)(row * p->d) * p->q.width, q,
+        wf_to_f32(p->q.type, host_row(&p->q, start + line / p->group, head), q,
                   (size_t)p->d);
         for (int64_t d = 0; d < p->d; d++) {
             q[d] *= p->scale;
@@ -344,17 +343,17 @@ static void store(const struct host_problem *p,
                   int64_t line)
 {
     int64_t row = host_q_start(p, item->sequence) + item->first_row + line / p->group;
-    int64_t at = row * p->q_heads + item->kv_head * p->group + line % p->group;
+    int64_t head = item->kv_head * p->group + line % p->group;
     float sum = s->sum[line];
     float factor = sum > 0 ? p->v_scale / sum : 0;
 
     for (int64_t d = 0; d < p->dv; d++) {
         s->out[d] = (double)(s->o[line * s->v_stride + d] * factor);
     }
-    wf_from_f64(p->o.type, s->out, p->o.data + (size_t)(at * p->dv) * p->o.width,
-                (size_t)p->dv);
+    wf_from_f64(p->o.type, s->out, host_row(&p->o, row, head), (size_t)p->dv);
     if (p->lse) {
-        p->lse[at] = sum > 0 ? s->max[line] + logf(sum) : -INFINITY;
+        p->lse[row * p->q_heads + head] =
+            sum > 0 ? s->max[line] + logf(sum) : -INFINITY;
     }
 }
 

@@ -93,6 +93,20 @@ static void read_matrix(struct reader *r,
     ret->data = t ? t->data : NULL;
 }
 
+static void read_strides(struct reader *r, struct host_problem *p)
+{
+    p->q.token = get_int(r, "q_token_stride");
+    p->q.head = get_int(r, "q_head_stride");
+    p->o.token = get_int(r, "o_token_stride");
+    p->o.head = get_int(r, "o_head_stride");
+    p->k.page = get_int(r, "k_page_stride");
+    p->k.token = get_int(r, "k_token_stride");
+    p->k.head = get_int(r, "k_head_stride");
+    p->v.page = get_int(r, "v_page_stride");
+    p->v.token = get_int(r, "v_token_stride");
+    p->v.head = get_int(r, "v_head_stride");
+}
+
 static const int32_t *read_index(struct reader *r, const char *name)
 {
     const struct wf_lib_tensor *t = find_tensor(r->in, name);
@@ -137,12 +151,12 @@ int host_problem_read(const struct wf_lib_problem *in,
         return r.code;
     }
     p.paged = strcmp(get_string(&r, "layout"), "paged") == 0;
-    p.head_major = strcmp(get_string(&r, "kv_layout"), "HND") == 0;
     read_numbers(&r, &p);
     read_matrix(&r, "Q", "q_type", &p.q);
     read_matrix(&r, p.paged ? "k_cache" : "K", "kv_type", &p.k);
     read_matrix(&r, p.paged ? "v_cache" : "V", "kv_type", &p.v);
     read_matrix(&r, "O", "o_type", &p.o);
+    read_strides(&r, &p);
     p.lse = lse ? lse->data : NULL;
     p.qo_indptr = read_index(&r, "qo_indptr");
     p.kv_indptr = read_index(&r, "kv_indptr");
@@ -179,19 +193,21 @@ const unsigned char *host_key(const struct host_problem *p,
                               int64_t j)
 {
     const struct host_matrix *m = values ? &p->v : &p->k;
-    size_t row_bytes = (size_t)(values ? p->dv : p->d) * m->width;
-    int64_t b = item->sequence, h = item->kv_head, row;
+    int64_t b = item->sequence, at = item->kv_head * m->head;
 
     if (p->paged) {
-        int64_t slot = j % p->page_size;
         int64_t page = p->kv_indices[p->kv_indptr[b] + j / p->page_size];
 
-        row = p->head_major ? (page * p->kv_heads + h) * p->page_size + slot
-                            : (page * p->page_size + slot) * p->kv_heads + h;
+        at += page * m->page + j % p->page_size * m->token;
     } else {
         int64_t start = p->kv_indptr ? p->kv_indptr[b] : b * p->kv_len;
 
-        row = (start + j) * p->kv_heads + h;
+        at += (start + j) * m->token;
     }
-    return m->data + (size_t)row * row_bytes;
+    return m->data + (size_t)at * m->width;
+}
+
+unsigned char *host_row(const struct host_matrix *m, int64_t row, int64_t head)
+{
+    return m->data + (size_t)(row * m->token + head * m->head) * m->width;
 }

@@ -229,7 +229,7 @@ WF_DEVICE void store_direct(const gemm_problem &p,
                             int row0,
                             int column0)
 {
-    const bool pairs = ((p.ldd | p.stride_d) & 1) == 0;
+    const bool pairs = ((p.ldd | p.stride_d) & 1) == 0 && ((wf_i64)p.d & 3) == 0;
     WF_UNROLL
     for (int i = 0; i < WM; i++) {
         WF_UNROLL
@@ -340,7 +340,8 @@ template <bool aligned> WF_DEVICE void gemm_workgroup(const gemm_problem &p)
 
     const int row0 = warp_m + lane / 4;
     const int column0 = warp_n + lane % 4 * 2;
-    if (!SPLIT_K && p.beta == 0.0f && ((p.ldd | p.stride_d) & 7) == 0) {
+    if (!SPLIT_K && p.beta == 0.0f && ((p.ldd | p.stride_d) & 7) == 0 &&
+        ((wf_i64)p.d & 15) == 0) {
         wf_copy_wait<0>();
         wf_barrier();
         store_staged(p, s, acc, (wf_half *)wf_dynamic_memory(), row0, column0);
