@@ -171,6 +171,8 @@ static void become_judge(void)
     struct sigaction ignore = { .sa_handler = SIG_IGN };
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* for end_orphans() */
+    /* Closes this process's memory and descriptors to others of the same user. */
+    (void)prctl(PR_SET_DUMPABLE, 0);
     (void)setrlimit(RLIMIT_CORE, &none);
     (void)sigaction(SIGPIPE, &ignore, NULL);
     /* Neither the subject nor an adapter may hold the way back to the caller. */

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #define START_NS (60 * SECOND_NS)
 #define LOAD_NS  (120 * SECOND_NS)
@@ -102,6 +103,24 @@ static enum wf_status load_code_object(struct judge *j,
     return st;
 }
 
+/* What keeps the library's code away from the judge on this machine. */
+static enum wf_status note_isolation(struct judge *j,
+                                     uint32_t jail,
+                                     struct wf_error *err)
+{
+    struct wf_json *obj = wf_json_object();
+    enum wf_status st =
+        wf_json_set_bool(obj, "judge_closed", prctl(PR_GET_DUMPABLE) == 0, err);
+#define X(name, text)                                                      \
+    if (st == WF_OK) {                                                     \
+        st = wf_json_set_bool(obj, text, (jail & WF_SP_##name) != 0, err); \
+    }
+    WF_SP_JAIL(X)
+#undef X
+    enum wf_status took = wf_json_set_take(j->result->details, "isolation", obj, err);
+    return st == WF_OK ? took : st;
+}
+
 static enum wf_status load_library(struct judge *j, struct wf_error *err)
 {
     struct wf_buf reply = WF_BUF_INIT;
@@ -118,9 +137,21 @@ static enum wf_status load_library(struct judge *j, struct wf_error *err)
         const char *name = wire_text(&in);
         (void)snprintf(text, sizeof(text), "%.60s %.60s", name, wire_text(&in));
         st = wf_json_set_string(j->result->details, "library", text, err);
+        st = st == WF_OK ? note_isolation(j, wire_u32(&in), err) : st;
     }
     wf_buf_free(&reply);
     free(path);
+    return st;
+}
+
+enum wf_status judge_load_copy(struct judge *j, size_t copy, struct wf_error *err)
+{
+    enum wf_status st = WF_OK;
+    size_t count = j->kernel->code_count;
+    for (size_t i = 0; st == WF_OK && i < count; i++) {
+        st = load_code_object(j, (uint32_t)(copy * count + i), j->kernel->code[i].file,
+                              err);
+    }
     return st;
 }
 
@@ -134,9 +165,10 @@ enum wf_status judge_load_code(struct judge *j, struct wf_error *err)
     if (j->kernel->kind == WF_KERNEL_LIBRARY) {
         st = load_library(j, err);
     }
-    for (size_t i = 0; st == WF_OK && i < j->kernel->code_count; i++) {
-        st = load_code_object(j, (uint32_t)i, j->kernel->code[i].file, err);
+    if (st == WF_OK) {
+        st = judge_load_copy(j, 0, err);
     }
+    j->copies = 1;
     j->code_loaded = st == WF_OK;
     return st;
 }
@@ -195,6 +227,9 @@ bool judge_conclude(struct judge *j, const struct wf_error *err)
     case SUBJECT_DIED:
     case SUBJECT_BROKEN:
         answer = WF_ANSWER_CRASH;
+        break;
+    case SUBJECT_CHEATED:
+        answer = WF_ANSWER_CHEAT_SUSPECTED;
         break;
     case SUBJECT_HUNG:
         answer = WF_ANSWER_TIMEOUT;

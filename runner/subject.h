@@ -150,6 +150,10 @@ enum wf_status subject_set_reset(struct subject *s,
                                  struct wf_error *err);
 /* Enqueues the reset list. */
 enum wf_status subject_reset(struct subject *s, struct wf_error *err);
+/* Enqueues a copy between two objects. */
+enum wf_status subject_copy(struct subject *s,
+                            const struct wf_sp_step *step,
+                            struct wf_error *err);
 /* NULL in `ret` for SUBJECT_NO_OBJECT. */
 enum wf_status subject_address(const struct subject *s,
                                uint32_t object,
@@ -212,6 +216,10 @@ enum wf_status subject_run(struct subject *s,
                            struct wire_in *in,
                            struct wf_buf *out,
                            struct wf_error *err);
+enum wf_status subject_script(struct subject *s,
+                              struct wire_in *in,
+                              struct wf_buf *out,
+                              struct wf_error *err);
 enum wf_status subject_measure(struct subject *s,
                                struct wire_in *in,
                                struct wf_buf *out,

@@ -308,6 +308,9 @@ static void note_death(struct subject_client *c, const char *command)
     }
     end_text(c, WF_EDEVICE, command, what);
     c->end.native = WIFSIGNALED(wait) ? WTERMSIG(wait) : 0;
+    if (c->end.native == SIGSYS) {
+        c->state = SUBJECT_CHEATED; /* subject_jail.c */
+    }
 }
 
 static void note_failure(struct subject_client *c,
@@ -323,6 +326,11 @@ static void note_failure(struct subject_client *c,
         c->state = SUBJECT_HUNG;
         kill_group(c);
         end_text(c, WF_ETIMEOUT, name, "no answer in time, killed");
+        break;
+    case WF_ECONFLICT:
+        c->state = SUBJECT_CHEATED;
+        kill_group(c);
+        end_text(c, WF_EDEVICE, name, "somebody answered in the subject's place");
         break;
     default:
         c->state = SUBJECT_BROKEN;
@@ -418,7 +426,7 @@ static enum wf_status wait_reply(struct subject_client *c,
         }
         if (header.command != (uint16_t)command || header.sequence != c->sequence ||
             c->payload.len < sizeof(struct wf_sp_status)) {
-            return wf_errorf(err, WF_EPARSE, "a reply to something else");
+            return wf_errorf(err, WF_ECONFLICT, "a reply to something else");
         }
         return WF_OK;
     }
@@ -451,6 +459,15 @@ static enum wf_status unpack_reply(struct subject_client *c,
                       c->payload.len - sizeof(status), err);
 }
 
+/* Between commands the subject says nothing. */
+static enum wf_status expect_silence(struct subject_client *c, struct wf_error *err)
+{
+    char byte;
+    return recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0
+               ? wf_errorf(err, WF_ECONFLICT, "a message that nobody asked for")
+               : WF_OK;
+}
+
 enum wf_status subject_client_call(struct subject_client *c,
                                    enum wf_sp_command command,
                                    const void *payload,
@@ -467,7 +484,10 @@ enum wf_status subject_client_call(struct subject_client *c,
     if (c->state == SUBJECT_ALIVE) {
         struct wf_sp_header header = { WF_SP_MAGIC, WF_SP_VERSION, (uint16_t)command,
                                        ++c->sequence, (uint32_t)n };
-        enum wf_status st = wire_send(c->fd, &header, payload, n, NULL, 0, &why);
+        enum wf_status st = expect_silence(c, &why);
+        if (st == WF_OK) {
+            st = wire_send(c->fd, &header, payload, n, NULL, 0, &why);
+        }
         if (st == WF_OK) {
             st = wait_reply(c, command, deadline_ns, &why);
         }

@@ -16,9 +16,11 @@ struct subject_client; /* opaque */
 
 enum subject_state {
     SUBJECT_ALIVE,
-    SUBJECT_DIED,  /* by a signal or exit, by itself */
-    SUBJECT_HUNG,  /* missed a deadline and was killed */
-    SUBJECT_BROKEN /* answered nonsense and was killed */
+    SUBJECT_DIED,   /* by a signal or exit, by itself */
+    SUBJECT_HUNG,   /* missed a deadline and was killed */
+    SUBJECT_BROKEN, /* answered nonsense and was killed */
+    SUBJECT_CHEATED /* spoke out of turn, or made a system call that reaches into other
+                       processes: code in it did, since the subject itself does not */
 };
 
 struct subject_options {

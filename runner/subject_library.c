@@ -10,6 +10,8 @@
  */
 #include "runner/subject.h"
 
+#include "runner/subject_jail.h"
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,6 +105,13 @@ static const char *get_string(const void *ctx, const char *name)
 
 /* --- loading --- */
 
+static uint32_t jail_flags(const struct subject_jail *jail)
+{
+    return (jail->no_new_privileges ? WF_SP_NO_NEW_PRIVILEGES : 0u) |
+           (jail->system_call_filter ? WF_SP_SYSTEM_CALL_FILTER : 0u) |
+           (jail->capabilities_dropped ? WF_SP_CAPABILITIES_DROPPED : 0u);
+}
+
 enum wf_status subject_lib_load(struct subject *s,
                                 struct wire_in *in,
                                 struct wf_buf *out,
@@ -118,6 +127,7 @@ enum wf_status subject_lib_load(struct subject *s,
     if (lib->handle) {
         return wf_errorf(err, WF_EINVAL, "a library is loaded already");
     }
+    const struct subject_jail jail = subject_jail_enter();
     lib->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!lib->handle) {
         const char *why = dlerror();
@@ -140,7 +150,8 @@ enum wf_status subject_lib_load(struct subject *s,
     const char *name = lib->table->name ? lib->table->name : "";
     const char *version = lib->table->version ? lib->table->version : "";
     st = wire_add_text(out, name, err);
-    return st == WF_OK ? wire_add_text(out, version, err) : st;
+    st = st == WF_OK ? wire_add_text(out, version, err) : st;
+    return st == WF_OK ? wire_add_u32(out, jail_flags(&jail), err) : st;
 }
 
 static enum wf_status find_kernel(struct subject_library *lib,

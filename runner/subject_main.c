@@ -40,6 +40,7 @@ static const subject_handler_fn handlers[WF_SP_COMMAND_COUNT] = {
     [WF_SP_LIB_QUERY] = subject_lib_query,
     [WF_SP_LIB_PREPARE] = subject_lib_prepare,
     [WF_SP_RUN] = subject_run,
+    [WF_SP_SCRIPT] = subject_script,
     [WF_SP_MEASURE] = subject_measure,
     [WF_SP_POWER] = subject_power,
     [WF_SP_OPTION] = subject_option,

@@ -86,6 +86,52 @@ enum wf_status subject_run(struct subject *s,
     return wf_buf_add(out, &ran, sizeof(ran), err);
 }
 
+static enum wf_status run_step(struct subject *s,
+                               const struct wf_sp_step *step,
+                               struct wf_error *err)
+{
+    if (step->bytes) {
+        return subject_copy(s, step, err);
+    }
+    return step->object < WF_SP_MAX_PROGRAMS
+               ? subject_enqueue(s, step->object, err)
+               : wf_errorf(err, WF_EINVAL, "no program %u", step->object);
+}
+
+enum wf_status subject_script(struct subject *s,
+                              struct wire_in *in,
+                              struct wf_buf *out,
+                              struct wf_error *err)
+{
+    struct wf_sp_step step;
+    struct wf_sp_ran ran = { 0, 0 };
+    struct wf_error ignored = { 0 };
+    const uint32_t count = wire_u32(in);
+    enum wf_status st = check_open(s, err);
+    if (st == WF_OK && (in->failed || in->left != count * sizeof(step))) {
+        st = wf_errorf(err, WF_EPARSE, "%u steps in %zu bytes", count, in->left);
+    }
+    st = st == WF_OK ? finish_all(s, err) : st;
+    if (st != WF_OK) {
+        return st;
+    }
+    const int64_t start_ns = wf_monotonic_ns();
+    st = record(s, 0, err);
+    for (uint32_t i = 0; st == WF_OK && i < count; i++) {
+        wire_take(in, &step, sizeof(step));
+        st = run_step(s, &step, err);
+    }
+    st = st == WF_OK ? record(s, 1, err) : st;
+    enum wf_status end = finish_all(s, st == WF_OK ? err : &ignored);
+    st = st == WF_OK ? end : st;
+    if (st != WF_OK) {
+        return st;
+    }
+    ran.host_ns = wf_monotonic_ns() - start_ns;
+    ran.event_ms = elapsed_ms(s, 0);
+    return wf_buf_add(out, &ran, sizeof(ran), err);
+}
+
 struct measuring {
     const struct wf_sp_measure *want;
     uint32_t next; /* program of the next launch */

@@ -228,6 +228,22 @@ static hipError_t copy_async(struct subject *s,
                                  s->stream);
 }
 
+enum wf_status subject_copy(struct subject *s,
+                            const struct wf_sp_step *step,
+                            struct wf_error *err)
+{
+    char *to = NULL;
+    char *from = NULL;
+    enum wf_status st =
+        find_range(s, step->object, step->offset, step->bytes, &to, err);
+    if (st == WF_OK) {
+        st = find_range(s, step->source, step->from, step->bytes, &from, err);
+    }
+    return st == WF_OK ? wf_hip_check(&s->hip, copy_async(s, to, from, step->bytes),
+                                      "copy", err)
+                       : st;
+}
+
 static enum wf_status enqueue_pattern(struct subject *s,
                                       const struct wf_sp_fill *fill,
                                       char *at,

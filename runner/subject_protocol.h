@@ -12,12 +12,12 @@
 #include <stdint.h>
 
 #define WF_SP_MAGIC         0x57465331u /* "WFS1" */
-#define WF_SP_VERSION       1
+#define WF_SP_VERSION       2
 #define WF_SP_MAX_PAYLOAD   (4u << 20)
 #define WF_SP_WINDOW_BYTES  (8u << 20)
 #define WF_SP_MAX_OBJECTS   16384u
 #define WF_SP_MAX_PROGRAMS  1024u
-#define WF_SP_MAX_CODES     64u
+#define WF_SP_MAX_CODES     1024u
 #define WF_SP_MAX_BATCHES   64u
 #define WF_SP_MAX_GUARD     (1u << 20)
 #define WF_SP_PATTERN_BYTES 8u
@@ -36,10 +36,11 @@
     X(SET_RESET)   /* u32 count, wf_sp_fill each: done before a checked launch */ \
     X(SET_PROGRAM) /* see subject_launch.c -> */                                  \
     X(OCCUPANCY)   /* wf_sp_occupancy, symbol -> u32 */                           \
-    X(LIB_LOAD)    /* path -> name NUL version NUL */                             \
+    X(LIB_LOAD)    /* path -> name NUL version NUL u32 of WF_SP_JAIL */           \
     X(LIB_QUERY)   /* see subject_library.c -> u64 workspace bytes */             \
     X(LIB_PREPARE) /* see subject_library.c */                                    \
     X(RUN)         /* wf_sp_run -> wf_sp_ran */                                   \
+    X(SCRIPT)      /* u32 count, wf_sp_step each -> wf_sp_ran */                  \
     X(MEASURE)     /* wf_sp_measure -> wf_sp_measured, wf_sp_sample each */       \
     X(POWER)       /* -> wf_sp_power */                                           \
     X(OPTION)      /* name NUL value NUL: of a runtime that models */             \
@@ -134,6 +135,29 @@ struct wf_sp_run {
 struct wf_sp_ran {
     int64_t host_ns; /* launch to the end of a device-wide synchronise */
     double event_ms; /* as the runtime says it */
+};
+
+/* A step of SCRIPT: a copy on the device between two objects, or a launch. Steps are
+ * enqueued in order without waiting. */
+struct wf_sp_step {
+    uint32_t bytes; /* of a copy; 0: launch program `object` */
+    uint32_t object;
+    uint32_t source;
+    uint32_t unused;
+    int64_t offset; /* in `object` */
+    int64_t from;   /* in `source` */
+};
+
+/* What holds a library's code. X(NAME, member of details.isolation) */
+#define WF_SP_JAIL(X)                           \
+    X(NO_NEW_PRIVILEGES, "no_new_privileges")   \
+    X(SYSTEM_CALL_FILTER, "system_call_filter") \
+    X(CAPABILITIES_DROPPED, "capabilities_dropped")
+
+enum {
+    WF_SP_NO_NEW_PRIVILEGES = 1,
+    WF_SP_SYSTEM_CALL_FILTER = 2,
+    WF_SP_CAPABILITIES_DROPPED = 4
 };
 
 /* Batches one after the other without waiting; a batch is the reset list, `lead`
