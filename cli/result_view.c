@@ -1,5 +1,6 @@
 #include "cli/result_view.h"
 
+#include "cli/error_view.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
 #include "cli/table.h"
@@ -138,18 +139,37 @@ static void fill_row(const struct wf_json *result, struct row *r)
     fill_rate(wf_json_find(result, "work"), median, r);
 }
 
-static void print_reason(const struct wf_json *result)
+/* A long list of wrong results stays readable: maps of the first ones, unless failures
+ * are what was asked for. */
+#define MOST_MAPS 4
+
+/* The answer's text without what the lines under it say. */
+static void print_headline(const struct wf_json *result, bool details)
 {
     const struct wf_json *task = wf_json_find(result, "task");
-    const char *answer = text(result, "answer");
     const char *why = text(result, "answer_text");
     const char *diagnosis = text(result, "diagnosis");
-    if (strcmp(answer, "PASS") == 0) {
-        return;
+    const char *worst = details ? strstr(why, "; worst ") : NULL;
+    const int length = (int)(worst != NULL ? (size_t)(worst - why) : strlen(why));
+    const bool likely =
+        !details && diagnosis[0] != '\0' && strstr(why, diagnosis) == NULL;
+    wf_say("%s / %s: %s%s%.*s%s%s", text(task, "case_name"), text(task, "kernel"),
+           text(result, "answer"), length > 0 ? ": " : "", length, why,
+           likely ? "; likely: " : "", likely ? diagnosis : "");
+}
+
+/* Returns whether a map was printed. */
+static bool print_reason(const struct wf_json *result, bool map)
+{
+    const bool details = wf_has_error_view(result);
+    if (strcmp(text(result, "answer"), "PASS") == 0) {
+        return false;
     }
-    wf_say("%s / %s: %s%s%s%s%s", text(task, "case_name"), text(task, "kernel"), answer,
-           why[0] != '\0' ? ": " : "", why, diagnosis[0] != '\0' ? "; likely: " : "",
-           diagnosis);
+    print_headline(result, details);
+    if (details) {
+        wf_print_error_view(result, map);
+    }
+    return details && map;
 }
 
 /* A kernel that does not do a whole suite says so once. */
@@ -224,6 +244,7 @@ void wf_print_results(const struct wf_json *const *result,
                       enum wf_result_choice choice)
 {
     size_t unsupported = 0;
+    size_t maps = 0;
     struct wf_table *t = make_table();
     if (t == NULL) {
         fprintf(stderr, "wavefarm: no memory for the table\n");
@@ -241,8 +262,13 @@ void wf_print_results(const struct wf_json *const *result,
     wf_table_free(t);
     for (size_t i = 0; i < count; i++) {
         if (is_listed(result[i], choice) && !was_said(result, i)) {
-            print_reason(result[i]);
+            maps += print_reason(result[i],
+                                 choice == WF_RESULTS_FAILED || maps < MOST_MAPS);
         }
+    }
+    if (maps == MOST_MAPS && choice != WF_RESULTS_FAILED) {
+        printf("maps of the first %d wrong results only; 'show --failed' has all\n",
+               MOST_MAPS);
     }
     if (choice != WF_RESULTS_ALL && unsupported > 0) {
         printf("not listed: %zu NOT_SUPPORTED (the kernel does not do the case); 'show "

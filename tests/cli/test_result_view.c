@@ -206,3 +206,82 @@ Test(table, too_many_columns_are_refused)
     static const char *const header[WF_TABLE_COLUMNS + 1] = { "a" };
     cr_assert_null(wf_table_create(header, WF_TABLE_COLUMNS + 1));
 }
+
+#define WRONG                                                                    \
+    "{" TASK ",\"answer\":\"MISMATCH\",\"time\":\"NOT_MEASURED\","               \
+    "\"answer_text\":\"checked launch: 9 wrong; worst D[0, 3]: got 1; C lost\"," \
+    "\"diagnosis\":\"C lost\",\"timing\":null,\"errors\":{\"max_abs\":2,"        \
+    "\"max_rel\":0.5,\"mismatches\":9,\"nonfinite\":0,\"unwritten\":1,"          \
+    "\"first\":{\"tensor\":\"D\",\"index\":[0,2],\"got\":2,\"want\":4},"         \
+    "\"worst\":{\"tensor\":\"D\",\"index\":[0,3],\"got\":1,\"want\":3,"          \
+    "\"tolerance\":0.5},\"map\":{\"tensor\":\"D\",\"rows\":6,\"cols\":8,"        \
+    "\"cell_rows\":4,\"cell_cols\":4,\"wrong\":[[4,16],[0,0]],"                  \
+    "\"checked\":[[16,16],[8,0]]}}}"
+
+/* Every sign of the map, both scales, and no text twice. */
+Test(result_view, a_wrong_result_shows_where_and_why, .init = redirect)
+{
+    struct wf_json *r = json(WRONG);
+    const struct wf_json *list[] = { r };
+    wf_print_results(list, 1, WF_RESULTS_FAILED);
+    fflush(stdout);
+    cr_assert_stdout_eq_str(
+        "case  kernel  device  answer    time          median  spread  rate  of roofline\n"
+        "c1    k1      host:0  MISMATCH  NOT_MEASURED       -       -     -            -\n"
+        "c1 / k1: MISMATCH: checked launch: 9 wrong\n"
+        "  wrong  9 differ, 0 not finite, 1 never written; largest error 2, relative 0.5\n"
+        "  first  D[0, 2]  got 2, want 4: got / want = 0.5\n"
+        "  worst  D[0, 3]  got 1, want 3: off by 2, 4 times the tolerance 0.5\n"
+        "  likely C lost\n"
+        "  where  D as 6 rows x 8 columns, a cell is 4 x 4\n"
+        "                0\n"
+        "               +----+\n"
+        "             0 |22##|\n"
+        "             4 |..  |\n"
+        "               +----+\n"
+        "                . right   1-9 tenths wrong   # all wrong   blank: not looked "
+        "at\n");
+    wf_json_free(r);
+}
+
+Test(result_view, a_long_list_has_the_first_maps_only, .init = redirect)
+{
+    struct wf_json *r = json(WRONG);
+    const struct wf_json *list[] = { r, r, r, r, r, r };
+    char out[16384] = "";
+    int maps = 0;
+    int likely = 0;
+    wf_print_results(list, 6, WF_RESULTS_RAN);
+    fflush(stdout);
+    FILE *f = cr_get_redirected_stdout();
+    const size_t n = fread(out, 1, sizeof(out) - 1, f);
+    out[n] = '\0';
+    for (const char *s = out; (s = strstr(s, "  where  ")) != NULL; s++) {
+        maps++;
+    }
+    for (const char *s = out; (s = strstr(s, "  likely C lost")) != NULL; s++) {
+        likely++;
+    }
+    cr_assert_eq(maps, 4);
+    cr_assert_eq(likely, 6);
+    cr_assert_not_null(strstr(out, "'show --failed' has all"));
+    wf_json_free(r);
+}
+
+/* Results of versions before, and damaged ones, print what they have. */
+Test(result_view, a_map_that_is_not_whole_breaks_nothing, .init = redirect)
+{
+    static const char *const broken[] = {
+        "{" TASK ",\"answer\":\"MISMATCH\",\"time\":\"OK\",\"errors\":null}",
+        "{" TASK ",\"answer\":\"MISMATCH\",\"time\":\"OK\",\"errors\":{\"first\":{}}}",
+        "{" TASK ",\"answer\":\"MISMATCH\",\"time\":\"OK\",\"errors\":{\"first\":"
+        "{\"index\":7},\"map\":{\"wrong\":[[1],[]],\"checked\":3,\"cell_rows\":\"x\"}}}",
+    };
+    for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
+        struct wf_json *r = json(broken[i]);
+        const struct wf_json *list[] = { r };
+        wf_print_results(list, 1, WF_RESULTS_RAN);
+        wf_json_free(r);
+    }
+    fflush(stdout);
+}
