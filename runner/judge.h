@@ -54,6 +54,7 @@ struct judge {
     bool device_open;
     bool code_loaded;
     size_t sets;            /* of buffers; 1 unless cold */
+    size_t copies;          /* of the loaded code; 1 unless icache cold */
     uint64_t *input_digest; /* of each tensor as it was written */
     bool inputs_written;
     uint64_t index_digest;  /* of all index tensors: library kernels prepare again when
@@ -89,6 +90,8 @@ enum wf_status judge_get(struct judge *j,
 enum wf_status judge_open_device(struct judge *j, struct wf_error *err);
 /* Loads the kernel's code objects or its library; nothing to do when loaded. */
 enum wf_status judge_load_code(struct judge *j, struct wf_error *err);
+/* Once more the same code objects, under the numbers from copy * code_count. */
+enum wf_status judge_load_copy(struct judge *j, size_t copy, struct wf_error *err);
 /* The answer that an error from the subject stands for; false: it is the runner's own
  * failure. */
 bool judge_conclude(struct judge *j, const struct wf_error *err);
@@ -112,6 +115,21 @@ uint64_t judge_set_bytes(const struct judge *j); /* of one set of tensors */
  * setting them all again. */
 const char *judge_kept_workspace(const struct judge *j);
 enum wf_status judge_fill_kept(struct judge *j, struct wf_error *err);
+
+/* judge_icache.c: copies of the code. Program p launches copy p % copies on set
+ * judge_program_set(p). */
+size_t judge_program_count(const struct judge *j);
+size_t judge_program_set(const struct judge *j, size_t program);
+/* Copies that icache cold needs, and bytes of code that a launch may run. EUNSUPPORTED
+ * says why it cannot be had. */
+enum wf_status judge_icache_copies(struct judge *j,
+                                   size_t *ret,
+                                   uint64_t *ret_bytes,
+                                   struct wf_error *err);
+enum wf_status judge_load_copies(struct judge *j,
+                                 size_t copies,
+                                 uint64_t bytes,
+                                 struct wf_error *err);
 
 /* judge_library.c */
 enum wf_status judge_library_query(struct judge *j, struct wf_error *err);

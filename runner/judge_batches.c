@@ -50,8 +50,10 @@ enum wf_status meter_run_group(struct meter *m,
     }
     if (st == WF_OK) {
         uint64_t done = (uint64_t)want->batches * (want->launches + want->lead);
-        m->next = (uint32_t)((m->next + done) % m->j->sets);
-        m->last = ret->head.last_program < m->j->sets ? ret->head.last_program : 0;
+        size_t programs = judge_program_count(m->j);
+        uint32_t last = ret->head.last_program;
+        m->next = (uint32_t)((m->next + done) % programs);
+        m->last = (uint32_t)judge_program_set(m->j, last < programs ? last : 0);
     }
     wf_buf_free(&reply);
     return st;
@@ -81,7 +83,7 @@ struct wf_sp_measure meter_group_request(const struct meter *m)
                                   .launches = m->launches,
                                   .lead = m->lead,
                                   .reset = 1,
-                                  .program_count = (uint32_t)m->j->sets,
+                                  .program_count = (uint32_t)judge_program_count(m->j),
                                   .first = m->next };
     return want;
 }

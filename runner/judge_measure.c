@@ -6,6 +6,7 @@
 #include "runner/judge_meter.h"
 
 #include "runner/cold.h"
+#include "runner/icache.h"
 
 /* Launches cannot be handed over faster than this kernel runs: then the time is the
  * host's, and the result says so. */
@@ -16,29 +17,51 @@ static enum wf_status note_enqueue(const struct meter *m, struct wf_error *err)
     return wf_json_set_bool(m->j->result->details, "enqueue_bound", bound, err);
 }
 
+/* Copies of the buffers that the options ask for. EUNSUPPORTED says why not. */
+static enum wf_status find_sets(struct judge *j, size_t *ret, struct wf_error *err)
+{
+    size_t objects = j->tensor_count + j->plan->buffer_count + 1;
+    size_t most = (WF_SP_MAX_OBJECTS - j->tensor_count) / objects;
+    const struct wf_measure_options *o = &j->request->measure;
+    most = most < WF_SP_MAX_PROGRAMS ? most : WF_SP_MAX_PROGRAMS;
+    *ret = 1;
+    if (o->sets > 0) {
+        *ret = (size_t)o->sets;
+        return *ret <= most ? WF_OK
+                            : wf_errorf(err, WF_EUNSUPPORTED,
+                                        "%d sets of buffers, at most %zu are made",
+                                        o->sets, most);
+    }
+    return o->cold
+               ? cold_set_count(j->request->device, judge_set_bytes(j), most, ret, err)
+               : WF_OK;
+}
+
 /* Buffers, inputs and programs for the timed launches. False in *ret_can: cold was
  * asked for and cannot be had. */
 static enum wf_status prepare(struct judge *j, bool *ret_can, struct wf_error *err)
 {
     struct wf_error why = { 0 };
     size_t sets = 1;
-    enum wf_status st = WF_OK;
-    *ret_can = true;
-    if (j->request->measure.cold) {
-        size_t objects = j->tensor_count + j->plan->buffer_count + 1;
-        size_t most = (WF_SP_MAX_OBJECTS - j->tensor_count) / objects;
-        most = most < WF_SP_MAX_PROGRAMS ? most : WF_SP_MAX_PROGRAMS;
-        st = cold_set_count(j->request->device, judge_set_bytes(j), most, &sets, &why);
-        if (st != WF_OK) {
-            result_time(j->result, WF_TIME_NOT_MEASURED, "%s", why.text);
-            *ret_can = false;
-            sets = 1;
-        }
+    size_t copies = 1;
+    uint64_t code_bytes = 0;
+    enum wf_status can = find_sets(j, &sets, &why);
+    if (can == WF_OK && j->request->measure.icache_cold) {
+        can = judge_icache_copies(j, &copies, &code_bytes, &why);
+        sets = can == WF_OK ? icache_sets(sets, copies) : sets;
+    }
+    *ret_can = can == WF_OK;
+    if (!*ret_can) {
+        result_time(j->result, WF_TIME_NOT_MEASURED, "%s", why.text);
+        sets = copies = 1;
     }
     if (sets > j->sets) {
         j->inputs_written = false; /* new copies: a library prepares anew */
     }
-    st = judge_allocate(j, sets, err);
+    enum wf_status st = judge_allocate(j, sets, err);
+    if (st == WF_OK && copies > 1) {
+        st = judge_load_copies(j, copies, code_bytes, err);
+    }
     if (st == WF_OK) {
         st = judge_write_inputs(j, judge_timed_offset(j), err);
     }

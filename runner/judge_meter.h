@@ -13,7 +13,7 @@ struct meter {
     uint32_t launches;  /* in a batch */
     uint32_t lead;
     uint32_t next; /* program of the next launch */
-    uint32_t last;
+    uint32_t last; /* set of the last launch */
     int64_t spent_ns;
     double enqueue_ns, event_ns; /* sums over the timed batches */
     struct amd_power *amd;       /* NULL: the runtime tells clocks and power */

@@ -277,10 +277,12 @@ static void add_tensor_maps(struct message *m,
 
 static void add_launch(struct message *m,
                        const struct judge *j,
-                       size_t set,
+                       size_t program,
                        const struct wf_plan_launch *l)
 {
-    add_u32(m, code_number(j, l->code));
+    size_t set = judge_program_set(j, program);
+    size_t copy = j->copies > 1 ? program % j->copies : 0;
+    add_u32(m, (uint32_t)(copy * j->kernel->code_count) + code_number(j, l->code));
     add_text(m, l->symbol);
     add_bytes(m, l->grid, sizeof(l->grid));
     add_bytes(m, l->block, sizeof(l->block));
@@ -318,14 +320,14 @@ static void add_each(struct message *m, const struct judge *j)
     }
 }
 
-static enum wf_status set_program(struct judge *j, size_t set, struct wf_error *err)
+static enum wf_status set_program(struct judge *j, size_t program, struct wf_error *err)
 {
     struct message m = { WF_BUF_INIT, WF_OK, err };
-    add_u32(&m, (uint32_t)set);
+    add_u32(&m, (uint32_t)program);
     add_each(&m, j);
     add_u32(&m, (uint32_t)j->plan->launch_count);
     for (size_t i = 0; i < j->plan->launch_count; i++) {
-        add_launch(&m, j, set, &j->plan->launch[i]);
+        add_launch(&m, j, program, &j->plan->launch[i]);
     }
     if (m.st == WF_OK) {
         m.st = judge_call(j, WF_SP_SET_PROGRAM, m.buf.data, m.buf.len, PROGRAM_NS, NULL,
@@ -338,8 +340,8 @@ static enum wf_status set_program(struct judge *j, size_t set, struct wf_error *
 enum wf_status judge_set_programs(struct judge *j, struct wf_error *err)
 {
     enum wf_status st = WF_OK;
-    for (size_t s = 0; st == WF_OK && s < j->sets; s++) {
-        st = set_program(j, s, err);
+    for (size_t p = 0; st == WF_OK && p < judge_program_count(j); p++) {
+        st = set_program(j, p, err);
     }
     return st;
 }

@@ -25,7 +25,9 @@ enum wf_status meter_check_clocks(struct meter *m, struct wf_error *err)
     double launches =
         launch_ns > 0 ? ceil(CLOCK_CHECK_NS / launch_ns) : CLOCK_CHECK_MAX;
     bool agree = false;
-    struct wf_sp_measure want = { .batches = 1, .program_count = (uint32_t)m->j->sets };
+    struct wf_sp_measure want = { .batches = 1,
+                                  .program_count =
+                                      (uint32_t)judge_program_count(m->j) };
     want.launches = launches < 1                 ? 1
                     : launches < CLOCK_CHECK_MAX ? (uint32_t)launches
                                                  : (uint32_t)CLOCK_CHECK_MAX;

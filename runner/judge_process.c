@@ -444,7 +444,12 @@ static enum wf_status run_task(struct process_task *p,
     if (st == WF_OK && !j->done) {
         st = checked_launches(p, &estimate_ns, err);
     }
-    if (st == WF_OK && !j->done && j->request->measure.measure) {
+    if (st == WF_OK && !j->done && j->request->measure.measure &&
+        j->request->measure.icache_cold) {
+        result_time(j->result, WF_TIME_NOT_MEASURED,
+                    "icache cold: a process kernel's code cannot be loaded more than "
+                    "once");
+    } else if (st == WF_OK && !j->done && j->request->measure.measure) {
         st = timed_launches(p, estimate_ns, err);
     }
     j->result->subject_peak_bytes =
