@@ -1,0 +1,521 @@
+/* Enumerates what can be changed in an instruction. A change is made in the decoded
+ * instruction, encoded, and decoded again: it is kept only where that gives what was
+ * meant, in no more dwords than before. */
+#include "selftest/generate_kinds.h"
+
+#include "emulator/isa/encode.h"
+#include "selftest/generate_ops.h"
+
+#include <string.h>
+
+#define NOP UINT32_C(0xbf800000)
+
+const char *gen_kind_name(enum gen_kind kind)
+{
+    static const char *const names[] = {
+#define X(name, text) text,
+        GEN_KIND_LIST(X)
+#undef X
+    };
+    return (size_t)kind < GEN_KINDS ? names[kind] : "?";
+}
+
+unsigned gen_wait_vm(uint16_t simm)
+{
+    return (simm & 15U) | (simm >> 10 & 0x30U);
+}
+
+unsigned gen_wait_lgkm(uint16_t simm)
+{
+    return simm >> 8 & 15U;
+}
+
+static uint16_t wait_of(uint16_t simm, unsigned vm, unsigned lgkm)
+{
+    return (uint16_t)((simm & 0x30F0U & ~UINT32_C(0x3000)) | (simm & 0x70U) |
+                      (vm & 15U) | (vm >> 4) << 14 | lgkm << 8);
+}
+
+bool gen_commutes(const struct em_inst *in)
+{
+    switch (in->op) {
+#define COMMUTES(name) case EM_##name:
+#include "selftest/generate_commutes.def"
+#undef COMMUTES
+        return in->extra == EM_PLAIN && in->neg == 0 && in->abs == 0;
+    default:
+        return false;
+    }
+}
+
+bool gen_is_hint(const struct em_inst *in)
+{
+    switch (in->op) {
+    case EM_s_nop:
+    case EM_s_sleep:
+    case EM_s_setprio:
+    case EM_s_wakeup:
+    case EM_s_incperflevel:
+    case EM_s_decperflevel:
+    case EM_s_ttracedata:
+    case EM_s_icache_inv:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* One instruction and what is to be told of it. */
+struct site {
+    const struct em_code *code;
+    const struct em_op *op;
+    const struct gen_limits *limits;
+    gen_emit_fn emit;
+    void *ctx;
+};
+
+/* Bytes that comparing must not look at: decoders leave none, but padding is. */
+static bool same(const struct em_inst *a, const struct em_inst *b)
+{
+    return memcmp(a, b, sizeof(*a)) == 0;
+}
+
+static void take_type(struct em_operand *to, const struct em_operand *from)
+{
+    to->dwords = from->dwords;
+    to->type = from->type;
+}
+
+/* Another operation may take its operands for something else; the registers stay. */
+static void take_types(struct em_inst *to, const struct em_inst *from)
+{
+    if (to->op != from->op) {
+        return;
+    }
+    take_type(&to->dst, &from->dst);
+    take_type(&to->sdst, &from->sdst);
+    for (unsigned i = 0; i < 4; i++) {
+        take_type(&to->src[i], &from->src[i]);
+    }
+}
+
+static void give(const struct site *s, enum gen_kind kind, const struct em_inst *in)
+{
+    struct gen_change c = { .at = s->op->index, .kind = (uint8_t)kind };
+    struct em_inst again;
+    uint32_t words[2] = { 0, NOP };
+    size_t count = 0;
+    unsigned room = s->op->in.bytes / 4;
+    if (!em_encode(in, words, &count) || count > room || same(in, &s->op->in)) {
+        return;
+    }
+    if (em_decode(words, count, &again) != EM_DECODED) {
+        return;
+    }
+    struct em_inst meant = *in;
+    meant.bytes = again.bytes;
+    take_types(&meant, &again);
+    if (!same(&again, &meant)) {
+        return;
+    }
+    c.words = (uint8_t)room;
+    c.word[0] = words[0];
+    c.word[1] = count == 2 ? words[1] : NOP;
+    s->emit(s->ctx, &c);
+}
+
+static void give_nothing(const struct site *s, enum gen_kind kind)
+{
+    struct gen_change c = { .at = s->op->index,
+                            .kind = (uint8_t)kind,
+                            .words = (uint8_t)(s->op->in.bytes / 4),
+                            .word = { NOP, NOP, NOP, NOP } };
+    s->emit(s->ctx, &c);
+}
+
+/* --- waits and barriers --- */
+
+static void change_wait(const struct site *s)
+{
+    const struct em_inst *in = &s->op->in;
+    unsigned vm = gen_wait_vm(in->simm16);
+    unsigned lgkm = gen_wait_lgkm(in->simm16);
+    give_nothing(s, GEN_WAIT_DROPPED);
+    struct em_inst m = *in;
+    if (vm < 63) {
+        m.simm16 = wait_of(in->simm16, vm + 1, lgkm);
+        give(s, GEN_WAIT_WEAKENED, &m);
+    }
+    if (lgkm < 15) {
+        m.simm16 = wait_of(in->simm16, vm, lgkm + 1);
+        give(s, GEN_WAIT_WEAKENED, &m);
+    }
+    if (vm < 63 && lgkm < 15) {
+        m.simm16 = wait_of(in->simm16, 63, lgkm);
+        give(s, GEN_WAIT_WEAKENED, &m);
+        m.simm16 = wait_of(in->simm16, vm, 15);
+        give(s, GEN_WAIT_WEAKENED, &m);
+    }
+}
+
+/* --- constants --- */
+
+static bool is_float(uint8_t type)
+{
+    return type == EM_F16 || type == EM_F32 || type == EM_F64 || type == EM_PF16 ||
+           type == EM_PF32;
+}
+
+/* Bits of a literal. Of a number: its sign, exponent and first digits; what a lower
+ * digit changes lies inside an op's own rounding. */
+static void change_literal(const struct site *s, uint8_t type)
+{
+    static const uint8_t number[] = { 21, 22, 23, 24, 30, 31 };
+    static const uint8_t bits[] = { 0, 1, 2, 3, 4, 6, 8, 11, 12, 13, 15, 16, 24, 31 };
+    const uint8_t *at = is_float(type) ? number : bits;
+    size_t n = is_float(type) ? sizeof(number) : sizeof(bits);
+    for (size_t i = 0; i < n; i++) {
+        struct em_inst m = s->op->in;
+        m.literal ^= UINT32_C(1) << at[i];
+        give(s, GEN_IMMEDIATE, &m);
+    }
+}
+
+static void change_inline(const struct site *s, unsigned source)
+{
+    static const int step[] = { 1, -1, 2, 4, 16 };
+    unsigned code = s->op->in.src[source].code;
+    bool number = code >= EM_FLOAT_HALF;
+    for (size_t i = 0; i < sizeof(step) / sizeof(step[0]); i++) {
+        struct em_inst m = s->op->in;
+        int to = (int)code + step[i];
+        bool stays = number ? to >= EM_FLOAT_HALF && to <= EM_FLOAT_INV_2PI
+                            : to >= EM_INT_0 && to <= EM_INT_0 + 80;
+        m.src[source].code = (uint16_t)to;
+        if (stays) {
+            give(s, GEN_IMMEDIATE, &m);
+        }
+    }
+}
+
+static void change_constants(const struct site *s)
+{
+    const struct em_inst *in = &s->op->in;
+    bool once = false;
+    for (unsigned i = 0; i < 4; i++) {
+        unsigned code = in->src[i].code;
+        if (code == EM_LITERAL && !once) {
+            change_literal(s, in->src[i].type);
+            once = true;
+        }
+        if (code >= EM_INT_0 && code <= EM_FLOAT_INV_2PI && code != EM_SHARED_BASE) {
+            change_inline(s, i);
+        }
+    }
+    if (in->encoding == EM_SOPK) {
+        static const uint16_t bit[] = { 1, 2, 4, 16, 64, 256, 1024, 4096, 0x8000 };
+        for (size_t i = 0; i < sizeof(bit) / sizeof(bit[0]); i++) {
+            struct em_inst m = *in;
+            m.simm16 ^= bit[i];
+            give(s, GEN_IMMEDIATE, &m);
+        }
+    }
+}
+
+static bool is_memory(const struct em_inst *in)
+{
+    return in->encoding == EM_SMEM || in->encoding >= EM_DS;
+}
+
+static void change_offset(const struct site *s)
+{
+    static const uint16_t bit[] = { 1, 2, 4, 8, 16, 32, 64, 256, 1024, 2048 };
+    const struct em_inst *in = &s->op->in;
+    for (size_t i = 0; i < sizeof(bit) / sizeof(bit[0]); i++) {
+        struct em_inst m = *in;
+        if (in->encoding == EM_SMEM && bit[i] < 4) {
+            continue; /* the device ignores these bits */
+        }
+        m.offset ^= bit[i];
+        give(s, GEN_OFFSET, &m);
+    }
+}
+
+/* --- registers --- */
+
+static unsigned end_of_file(const struct gen_limits *l, unsigned code)
+{
+    if (code >= EM_AGPR0) {
+        return EM_AGPR0 + l->agprs;
+    }
+    return code >= EM_VGPR0 ? EM_VGPR0 + l->vgprs : l->sgprs;
+}
+
+static unsigned start_of_file(unsigned code)
+{
+    return code >= EM_AGPR0 ? EM_AGPR0 : code >= EM_VGPR0 ? EM_VGPR0 : EM_SGPR0;
+}
+
+static bool can_move(const struct site *s, struct em_operand o, int by)
+{
+    bool general = o.code < EM_FLAT_SCRATCH || em_is_vector(o.code);
+    int to = (int)o.code + by;
+    return general && o.dwords > 0 && to >= (int)start_of_file(o.code) &&
+           (unsigned)to + o.dwords <= end_of_file(s->limits, o.code);
+}
+
+static bool is_buffer(const struct em_inst *in)
+{
+    return in->encoding == EM_MUBUF || in->encoding == EM_MTBUF;
+}
+
+/* By one, by the operand's alignment, and by its own size. */
+static void move_operand(const struct site *s, struct em_inst *m, struct em_operand *o)
+{
+    bool descriptor = is_buffer(m) && o >= &m->src[2];
+    const struct em_operand was = *o;
+    const int steps[] = { 1, -1, 2, -2, was.dwords, -was.dwords };
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        bool again = i >= 2 &&
+                     (steps[i] == steps[i - 2] || (i >= 4 && steps[i] == steps[i - 4]));
+        o->code = (uint16_t)(was.code + steps[i]);
+        if (!again && can_move(s, was, steps[i])) {
+            give(s, descriptor ? GEN_DESCRIPTOR : GEN_REGISTER, m);
+        }
+    }
+    *o = was;
+}
+
+static void change_registers(const struct site *s)
+{
+    struct em_inst m = s->op->in;
+    for (unsigned i = 0; i < 4; i++) {
+        move_operand(s, &m, &m.src[i]);
+    }
+    move_operand(s, &m, &m.dst);
+    move_operand(s, &m, &m.sdst);
+}
+
+static void exchange_operands(const struct site *s)
+{
+    struct em_inst m = s->op->in;
+    struct em_operand first = m.src[0];
+    if (is_memory(&m) || m.src[1].code == EM_NONE || m.encoding == EM_SOPK) {
+        return;
+    }
+    m.src[0] = m.src[1];
+    m.src[1] = first;
+    uint8_t type = m.src[0].type;
+    m.src[0].type = m.src[1].type;
+    m.src[1].type = type;
+    give(s, GEN_EXCHANGED, &m);
+}
+
+/* --- operations --- */
+
+static void change_operation(const struct site *s)
+{
+    uint16_t to[GEN_OTHERS_MAX];
+    size_t n = gen_other_operations(s->op->in.op, to);
+    for (size_t i = 0; i < n; i++) {
+        struct em_inst m = s->op->in;
+        m.op = to[i];
+        give(s, GEN_OPCODE, &m);
+    }
+    n = gen_other_conditions(s->op->in.op, to);
+    for (size_t i = 0; i < n; i++) {
+        struct em_inst m = s->op->in;
+        m.op = to[i];
+        give(s, GEN_CONDITION, &m);
+    }
+    n = gen_other_exec(s->op->in.op, to);
+    for (size_t i = 0; i < n; i++) {
+        struct em_inst m = s->op->in;
+        m.op = to[i];
+        give(s, GEN_EXEC, &m);
+    }
+}
+
+static void change_branch(const struct site *s)
+{
+    uint16_t to[GEN_OTHERS_MAX];
+    size_t n = gen_other_branches(s->op->in.op, to);
+    for (size_t i = 0; i < n; i++) {
+        struct em_inst m = s->op->in;
+        m.op = to[i];
+        give(s, GEN_BRANCH, &m);
+    }
+    if (n > 0) {
+        give_nothing(s, GEN_BRANCH);
+    }
+}
+
+/* What writes EXEC and nothing else is left out; a mask that is to narrow EXEC does
+ * not.
+ */
+static void change_exec(const struct site *s)
+{
+    const struct em_inst *in = &s->op->in;
+    if (in->encoding <= EM_SOP1 && in->dst.code == EM_EXEC) {
+        give_nothing(s, GEN_EXEC);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        if (in->encoding == EM_SOP2 && in->src[i].code == EM_EXEC) {
+            struct em_inst m = *in;
+            m.src[i].code = EM_INT_0 + 65; /* -1: as if all lanes were on */
+            give(s, GEN_EXEC, &m);
+        }
+    }
+}
+
+/* --- memory, matrices, modifiers --- */
+
+static void drop_memory(const struct site *s)
+{
+    const struct em_inst *in = &s->op->in;
+    const char *name = em_op_info((enum em_opcode)in->op)->name;
+    if (strstr(name, "store") || strstr(name, "ds_write")) {
+        give_nothing(s, GEN_STORE_DROPPED);
+    } else if (strstr(name, "load") || strstr(name, "ds_read")) {
+        give_nothing(s, GEN_LOAD_DROPPED);
+    }
+}
+
+/* The product is computed twice: the next instruction, if it is as long and a product
+ * too, becomes the same one. */
+static void double_matrix(const struct site *s)
+{
+    const struct em_op *next = em_code_at(s->code, s->op->next);
+    for (unsigned i = 0; i < 6 && next->class != EM_CLASS_BRANCH; i++) {
+        if (next->in.op == s->op->in.op && !same(&next->in, &s->op->in)) {
+            struct site there = *s;
+            there.op = next;
+            give(&there, GEN_MATRIX_DOUBLED, &s->op->in);
+            return;
+        }
+        next = em_code_at(s->code, next->next);
+    }
+}
+
+static bool is_matrix(const struct em_inst *in)
+{
+    return strncmp(em_op_info((enum em_opcode)in->op)->name, "v_mfma", 6) == 0;
+}
+
+static void change_matrix(const struct site *s)
+{
+    give_nothing(s, GEN_MATRIX_DROPPED);
+    double_matrix(s);
+    for (unsigned i = 0; i < 3; i++) {
+        struct em_inst m = s->op->in;
+        m.blgp ^= (uint8_t)(1U << i);
+        give(s, GEN_MODIFIER, &m);
+    }
+}
+
+static void change_modifiers(const struct site *s)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        struct em_inst m = s->op->in;
+        if (m.src[i].code == EM_NONE) {
+            break;
+        }
+        m.neg ^= (uint8_t)(1U << i);
+        give(s, GEN_MODIFIER, &m);
+        m = s->op->in;
+        m.abs ^= (uint8_t)(1U << i);
+        give(s, GEN_MODIFIER, &m);
+        m = s->op->in;
+        m.op_sel ^= (uint8_t)(1U << i);
+        give(s, GEN_LANES, &m);
+        m = s->op->in;
+        m.op_sel_hi ^= (uint8_t)(1U << i);
+        give(s, GEN_LANES, &m);
+    }
+    struct em_inst m = s->op->in;
+    m.clamp = !m.clamp;
+    give(s, GEN_MODIFIER, &m);
+    m = s->op->in;
+    m.omod ^= 1;
+    give(s, GEN_MODIFIER, &m);
+}
+
+static void change_parts(const struct site *s)
+{
+    static const uint16_t bit[] = { 1, 2, 4, 8 };
+    for (size_t i = 0; i < 4; i++) {
+        struct em_inst m = s->op->in;
+        m.dpp_ctrl ^= bit[i];
+        give(s, GEN_LANES, &m);
+        m = s->op->in;
+        m.row_mask ^= (uint8_t)bit[i];
+        give(s, GEN_LANES, &m);
+        m = s->op->in;
+        m.dst_sel ^= (uint8_t)bit[i];
+        give(s, GEN_LANES, &m);
+        m = s->op->in;
+        m.src_sel[0] ^= (uint8_t)bit[i];
+        give(s, GEN_LANES, &m);
+        m = s->op->in;
+        m.src_sel[1] ^= (uint8_t)bit[i];
+        give(s, GEN_LANES, &m);
+    }
+}
+
+static void change_memory(const struct site *s)
+{
+    change_offset(s);
+    drop_memory(s);
+    if (is_buffer(&s->op->in)) {
+        struct em_inst m = s->op->in;
+        m.offen = !m.offen;
+        m.src[0].code = m.offen ? m.src[0].code : EM_NONE;
+        give(s, GEN_DESCRIPTOR, &m);
+    }
+}
+
+static void change_any(const struct site *s)
+{
+    change_constants(s);
+    change_registers(s);
+    exchange_operands(s);
+    change_operation(s);
+    change_branch(s);
+    change_exec(s);
+}
+
+void gen_enumerate(const struct em_code *code,
+                   uint32_t at,
+                   const struct gen_limits *limits,
+                   gen_emit_fn emit,
+                   void *ctx)
+{
+    struct site s = { .code = code,
+                      .op = em_code_at(code, at),
+                      .limits = limits,
+                      .emit = emit,
+                      .ctx = ctx };
+    const struct em_inst *in = &s.op->in;
+    if (gen_is_hint(in) || in->op == EM_s_endpgm) {
+        return;
+    }
+    if (in->op == EM_s_waitcnt) {
+        change_wait(&s);
+        return;
+    }
+    if (in->op == EM_s_barrier) {
+        give_nothing(&s, GEN_BARRIER_DROPPED);
+        return;
+    }
+    change_any(&s);
+    if (is_memory(in)) {
+        change_memory(&s);
+    } else if (is_matrix(in)) {
+        change_matrix(&s);
+    } else if (in->encoding >= EM_VOP1) {
+        change_modifiers(&s);
+        if (in->extra != EM_PLAIN) {
+            change_parts(&s);
+        }
+    }
+}
