@@ -4,6 +4,7 @@
 #include "core/stats.h"
 
 #include "core/buf.h"
+#include "core/median_interval.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -84,16 +85,6 @@ static void set_moments(const double *x, size_t n, struct wf_summary *s)
     }
 }
 
-static void set_interval(const double *sorted, size_t n, struct wf_summary *s)
-{
-    size_t lo, hi;
-    wf_median_ci_ranks(n, 0.95, &lo, &hi);
-    if (lo > 0) {
-        s->ci_lo = sorted[lo - 1];
-        s->ci_hi = sorted[hi - 1];
-    }
-}
-
 /* `work` holds the sorted values and is overwritten by their deviations. */
 static void set_mad(double *work, size_t n, struct wf_summary *s)
 {
@@ -126,11 +117,14 @@ enum wf_status wf_summarise(const double *x,
     s.q1 = wf_quantile_sorted(work, n, 0.25);
     s.q3 = wf_quantile_sorted(work, n, 0.75);
     set_moments(x, n, &s);
-    set_interval(work, n, &s);
     if (n > 1) {
         set_mad(work, n, &s);
     }
     free(work);
+    struct wf_median_interval interval;
+    const enum wf_status st = wf_median_interval(x, n, &interval, err);
+    s.ci_lo = interval.lo;
+    s.ci_hi = interval.hi;
     *ret = s;
-    return WF_OK;
+    return st;
 }

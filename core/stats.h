@@ -14,8 +14,9 @@ struct wf_summary {
     double min, max, mean, stddev; /* stddev: n - 1 */
     double median, mad;            /* mad: median absolute deviation, unscaled */
     double q1, q3;                 /* type-7 quantiles */
-    double ci_lo, ci_hi;           /* distribution-free interval of the median at 95 %
-                                      (order statistics, binomial); NaN below n = 6 */
+    double ci_lo, ci_hi; /* interval of the median at 95 %, whenever looked at:
+                            median_interval.h; the samples are in the order of
+                            measurement; NaN: too few */
 };
 
 /* ENOMEM only. */
@@ -26,7 +27,8 @@ enum wf_status wf_summarise(const double *x,
 /* Type-7 quantile of sorted data, 0 <= q <= 1. */
 double wf_quantile_sorted(const double *sorted, size_t n, double q);
 /* Ranks (1-based, lo <= hi) of the order statistics that bracket the median with at
- * least `level` confidence; lo = 0 when n is too small. */
+ * least `level` confidence when the samples are independent and n was fixed before (of
+ * times, neither is so: median_interval.h); lo = 0 when n is too small. */
 void wf_median_ci_ranks(size_t n, double level, size_t *ret_lo, size_t *ret_hi);
 
 #endif

@@ -8,7 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-Test(stopping, a_clock_that_says_nothing_gives_bounded_batches)
+/* A51: an estimate of 0 is no reason to divide by it. */
+Test(stopping, a51_a_clock_that_says_nothing_gives_bounded_batches)
 {
     cr_expect_eq(stopping_launches(0.0, 50000), 10000u);
     cr_expect_eq(stopping_launches(1e-9, 50000), 10000u);
@@ -32,7 +33,7 @@ static enum stop_reason decide(const double *x,
                                int64_t spent_ns,
                                double *width)
 {
-    const struct stop_rule rule = { 0.01, 1000000, 10, 100 };
+    const struct stop_rule rule = { 0.01, 1000000, 300, 1000 };
     enum stop_reason reason = STOP_NOT_YET;
     struct wf_error err;
     cr_assert_eq(stopping_decide(&rule, x, n, invalid, spent_ns, &reason, width, &err),
@@ -42,27 +43,41 @@ static enum stop_reason decide(const double *x,
 
 Test(stopping, stops_when_the_interval_is_narrow)
 {
-    double x[100];
+    double x[400];
     double width = 0;
-    for (size_t i = 0; i < 100; i++) {
+    for (size_t i = 0; i < 400; i++) {
         x[i] = 100 + 0.1 * (double)(i % 5);
     }
-    cr_expect_eq(decide(x, 9, 0, 0, &width), STOP_NOT_YET, "fewer than asked");
-    cr_expect_eq(decide(x, 10, 0, 0, &width), STOP_NARROW);
+    cr_expect_eq(decide(x, 299, 0, 0, &width), STOP_NOT_YET, "fewer than asked");
+    cr_expect_leq(width, 0.01);
+    cr_expect_eq(decide(x, 300, 0, 0, &width), STOP_NARROW);
     cr_expect_leq(width, 0.01);
 }
 
-Test(stopping, a_wide_interval_ends_by_budget_or_by_count)
+Test(stopping, few_equal_samples_are_no_proof)
 {
     double x[100];
     double width = 0;
     for (size_t i = 0; i < 100; i++) {
+        x[i] = 100;
+    }
+    cr_expect_eq(decide(x, 100, 0, 0, &width), STOP_NOT_YET);
+    cr_expect(isnan(width));
+    cr_expect_eq(decide(x, 100, 0, 1000000, &width), STOP_BUDGET);
+}
+
+Test(stopping, a_wide_interval_ends_by_budget_or_by_count)
+{
+    double x[1000];
+    double width = 0;
+    for (size_t i = 0; i < 1000; i++) {
         x[i] = i % 2 ? 100 : 200;
     }
-    cr_expect_eq(decide(x, 20, 0, 0, &width), STOP_NOT_YET);
-    cr_expect_eq(decide(x, 20, 0, 1000000, &width), STOP_BUDGET);
-    cr_expect_eq(decide(x, 100, 0, 0, &width), STOP_SAMPLES);
-    cr_expect_eq(decide(x, 60, 40, 0, &width), STOP_SAMPLES, "invalid ones count");
+    cr_expect_eq(decide(x, 400, 0, 0, &width), STOP_NOT_YET);
+    cr_expect_eq(decide(x, 400, 0, 1000000, &width), STOP_BUDGET);
+    cr_expect_gt(width, 0.3);
+    cr_expect_eq(decide(x, 1000, 0, 0, &width), STOP_SAMPLES);
+    cr_expect_eq(decide(x, 600, 400, 0, &width), STOP_SAMPLES, "invalid ones count");
 }
 
 Test(stopping, a_slow_kernel_gets_three_samples_beyond_its_budget)
@@ -103,7 +118,8 @@ Test(plausible, clocks_agree_within_what_scheduling_costs)
     cr_expect_neq(plausible_clocks(-1, 20e6, why, sizeof(why)), 0);
 }
 
-Test(warmup, samples_that_still_fall_are_not_warm)
+/* A58: three fixed warm-up runs would end here while samples still fall. */
+Test(warmup, a58_samples_that_still_fall_are_not_warm)
 {
     static const double x[] = { 12.88, 12.13, 11.62, 12.50, 11.95,
                                 12.19, 11.16, 11.04, 11.01, 8.90 };

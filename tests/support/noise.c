@@ -1,0 +1,195 @@
+#include "noise.h"
+
+#include "core/rng.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#define LAW_DRAWS ((size_t)1 << 18)
+#define RAMP_GRID 64
+
+struct noise {
+    const char *name;
+    double jitter, drift, phi, mode, share, dwell, ramp, outlier, size, slot, layout;
+};
+
+static const struct noise KINDS[] = {
+#define X(name, ...) { #name, __VA_ARGS__ },
+    NOISE_LIST(X)
+#undef X
+};
+
+const char *noise_name(enum noise_kind kind)
+{
+    return KINDS[kind].name;
+}
+
+/* One stream of numbers a run. */
+struct draw {
+    uint64_t seed, stream, next;
+};
+
+static double uniform(struct draw *d)
+{
+    return wf_rng_uniform(d->seed, d->stream, d->next++);
+}
+
+static double normal(struct draw *d)
+{
+    return wf_rng_normal(d->seed, d->stream, 2 * d->next++);
+}
+
+static double exponential(struct draw *d, double mean)
+{
+    return -mean * log1p(-uniform(d));
+}
+
+struct slot {
+    double drift;
+    bool slow;
+};
+
+static void first_slot(const struct noise *k, struct draw *d, struct slot *s)
+{
+    s->drift = normal(d);
+    s->slow = uniform(d) < k->share;
+}
+
+static void next_slot(const struct noise *k, struct draw *d, struct slot *s)
+{
+    const double leave = 1 / k->dwell;
+    const double enter = leave * k->share / (1 - k->share);
+    const double u = uniform(d);
+    s->drift = k->phi * s->drift + sqrt(1 - k->phi * k->phi) * normal(d);
+    s->slow = s->slow ? u >= leave : u < enter;
+}
+
+static double slot_effect(const struct noise *k, struct draw *d, const struct slot *s)
+{
+    double v = k->drift * s->drift + (s->slow ? k->mode : 0);
+    if (k->slot > 0 && uniform(d) < k->slot) {
+        v += exponential(d, k->size);
+    }
+    return v;
+}
+
+static double launch_effect(const struct noise *k, struct draw *d)
+{
+    double v = k->jitter * normal(d);
+    if (uniform(d) < k->outlier) {
+        v += exponential(d, k->size);
+    }
+    return v;
+}
+
+double noise_fill(enum noise_kind kind,
+                  uint64_t seed,
+                  uint64_t run,
+                  double *log_ns,
+                  size_t n)
+{
+    const struct noise *k = &KINDS[kind];
+    struct draw d = { seed, run * NOISE_KINDS + kind, 0 };
+    struct slot s;
+    const double layout = k->layout * normal(&d);
+    double effect = 0;
+    first_slot(k, &d, &s);
+    for (size_t i = 0; i < n; i++) {
+        if (i % NOISE_SLOT == 0) {
+            if (i > 0) {
+                next_slot(k, &d, &s);
+            }
+            effect = slot_effect(k, &d, &s);
+        }
+        log_ns[i] = layout + effect + launch_effect(k, &d) +
+                    k->ramp * (double)i / (double)(n > 1 ? n - 1 : 1);
+    }
+    return layout;
+}
+
+/* --- the law --- */
+
+struct noise_law {
+    double ramp;
+    double *sorted;
+};
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+struct noise_law *noise_law_create(enum noise_kind kind)
+{
+    const struct noise *k = &KINDS[kind];
+    struct noise_law *law = malloc(sizeof *law);
+    struct draw d = { 1, UINT64_MAX - (uint64_t)kind, 0 };
+    if (law == NULL || (law->sorted = malloc(LAW_DRAWS * sizeof(double))) == NULL) {
+        abort();
+    }
+    law->ramp = k->ramp;
+    for (size_t i = 0; i < LAW_DRAWS; i++) {
+        struct slot s;
+        first_slot(k, &d, &s);
+        law->sorted[i] = slot_effect(k, &d, &s) + launch_effect(k, &d);
+    }
+    qsort(law->sorted, LAW_DRAWS, sizeof(double), compare_doubles);
+    return law;
+}
+
+void noise_law_free(struct noise_law *law)
+{
+    if (law != NULL) {
+        free(law->sorted);
+        free(law);
+    }
+}
+
+/* Share of the draws at or below x. */
+static double share_below(const struct noise_law *law, double x)
+{
+    size_t lo = 0;
+    size_t hi = LAW_DRAWS;
+    while (lo < hi) {
+        const size_t mid = lo + (hi - lo) / 2;
+        if (law->sorted[mid] <= x) {
+            lo = mid + 1;
+        } else {
+            hi = mid;
+        }
+    }
+    return (double)lo / (double)LAW_DRAWS;
+}
+
+/* The ramp spreads the first n samples evenly over [0, height]. */
+static double average_share(const struct noise_law *law, double x, double height)
+{
+    double sum = 0;
+    for (int i = 0; i < RAMP_GRID; i++) {
+        sum += share_below(law, x - height * (i + 0.5) / RAMP_GRID);
+    }
+    return sum / RAMP_GRID;
+}
+
+double noise_law_median(const struct noise_law *law, size_t n, size_t of)
+{
+    const double height =
+        of > 1 && n > 0 ? law->ramp * (double)(n - 1) / (double)(of - 1) : 0;
+    double lo = law->sorted[0];
+    double hi = law->sorted[LAW_DRAWS - 1] + height;
+    if (!(height > 0)) {
+        return law->sorted[LAW_DRAWS / 2];
+    }
+    for (int i = 0; i < 60; i++) {
+        const double mid = (lo + hi) / 2;
+        if (average_share(law, mid, height) < 0.5) {
+            lo = mid;
+        } else {
+            hi = mid;
+        }
+    }
+    return (lo + hi) / 2;
+}
