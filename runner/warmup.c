@@ -6,7 +6,26 @@
 #include <math.h>
 #include <string.h>
 
-#define STEADY_WITHIN 0.05
+#define STEADY_WITHIN       0.05
+#define CLOCK_STEADY_WITHIN 0.01
+#define AMD_LEAST_NS        ((int64_t)400000000)
+#define NVIDIA_LEAST_NS     ((int64_t)200000000)
+#define HOST_MAX_NS         ((int64_t)1000000000)
+#define MAX_BEYOND_LEAST_NS ((int64_t)1600000000)
+
+int64_t warmup_least_ns(const struct wf_device *device)
+{
+    if (device->library_kernels || device->times_modelled) {
+        return 0;
+    }
+    return strncmp(device->arch, "sm_", 3) == 0 ? NVIDIA_LEAST_NS : AMD_LEAST_NS;
+}
+
+int64_t warmup_max_ns(const struct wf_device *device)
+{
+    int64_t least_ns = warmup_least_ns(device);
+    return least_ns == 0 ? HOST_MAX_NS : least_ns + MAX_BEYOND_LEAST_NS;
+}
 
 void warmup_start(struct warmup *w, size_t max_samples, int64_t max_ns)
 {
@@ -29,6 +48,70 @@ static double median_of_block(const double block[WARMUP_BLOCK])
     return sorted[WARMUP_BLOCK / 2];
 }
 
+/* --- the clock --- */
+
+void warmup_add_clock(struct warmup *w, int64_t at_ns, double mhz)
+{
+    if (isfinite(mhz) && mhz > 0) {
+        size_t at = w->clocks++ % WARMUP_CLOCKS;
+        w->clock[at].at_ns = at_ns;
+        w->clock[at].mhz = mhz;
+    }
+}
+
+static size_t ring_at(const struct warmup *w, size_t back)
+{
+    return (w->clocks - 1 - back) % WARMUP_CLOCKS;
+}
+
+/* Readings of the window, the newest first. */
+static size_t window_count(const struct warmup *w)
+{
+    size_t there = w->clocks < WARMUP_CLOCKS ? w->clocks : WARMUP_CLOCKS;
+    int64_t from_ns = w->clock[ring_at(w, 0)].at_ns - WARMUP_CLOCK_WINDOW_NS;
+    size_t n = 0;
+    while (n < there &&
+           (n < WARMUP_CLOCK_LEAST || w->clock[ring_at(w, n)].at_ns >= from_ns)) {
+        n++;
+    }
+    return n;
+}
+
+static double mean_clock(const struct warmup *w, size_t from, size_t to)
+{
+    double sum = 0;
+    for (size_t i = from; i < to; i++) {
+        sum += w->clock[ring_at(w, i)].mhz;
+    }
+    return sum / (double)(to - from);
+}
+
+enum warmup_clock warmup_clock_state(const struct warmup *w)
+{
+    if (w->clocks == 0) {
+        return WARMUP_CLOCK_UNKNOWN;
+    }
+    size_t n = window_count(w);
+    if (n < WARMUP_CLOCK_LEAST) {
+        return WARMUP_CLOCK_UNSTEADY;
+    }
+    double late = mean_clock(w, 0, n / 2);
+    double early = mean_clock(w, n / 2, n);
+    return fabs(late - early) <= CLOCK_STEADY_WITHIN * early ? WARMUP_CLOCK_STEADY
+                                                             : WARMUP_CLOCK_UNSTEADY;
+}
+
+/* --- the samples --- */
+
+static void end_block(struct warmup *w)
+{
+    double now = median_of_block(w->block);
+    w->samples_steady =
+        w->before > 0 && fabs(now - w->before) <= STEADY_WITHIN * w->before;
+    w->in_block = 0;
+    w->before = now;
+}
+
 enum warmup_state warmup_add(struct warmup *w, double sample, int64_t spent_ns)
 {
     w->seen++;
@@ -37,16 +120,14 @@ enum warmup_state warmup_add(struct warmup *w, double sample, int64_t spent_ns)
         w->block[w->in_block++] = sample;
     }
     if (w->in_block == WARMUP_BLOCK) {
-        double now = median_of_block(w->block);
-        double before = w->before;
-        w->in_block = 0;
-        w->before = now;
-        if (before > 0 && fabs(now - before) <= STEADY_WITHIN * before) {
-            return WARMUP_STEADY;
-        }
+        end_block(w);
     }
-    if (w->seen >= w->max_samples || w->spent_ns >= w->max_ns) {
-        return WARMUP_CAPPED;
+    bool long_enough = w->spent_ns >= w->least_ns;
+    if (long_enough && w->samples_steady && w->in_block == 0 &&
+        warmup_clock_state(w) != WARMUP_CLOCK_UNSTEADY) {
+        return WARMUP_STEADY;
     }
-    return WARMUP_MORE;
+    /* A clock that still moves may have longer than so many short samples take. */
+    bool many = w->seen >= w->max_samples && long_enough && w->clocks == 0;
+    return many || w->spent_ns >= w->max_ns ? WARMUP_CAPPED : WARMUP_MORE;
 }
