@@ -12,6 +12,7 @@
 
 #define DESCRIPTOR_BYTES 64
 #define MAX_KERNARG      (1u << 20)
+#define MAX_AGPRS        256u
 
 struct descriptor {
     uint32_t lds_bytes, private_bytes, kernarg_bytes;
@@ -43,6 +44,9 @@ static void read_registers(struct em_kernel *k, const struct descriptor *d)
     k->accum_offset = ((d->rsrc3 & 63) + 1) * 4;
     k->vgprs = all < k->accum_offset ? all : k->accum_offset;
     k->agprs = all - k->vgprs;
+    if (k->agprs > MAX_AGPRS) {
+        k->agprs = MAX_AGPRS; /* a share for one wave: more than can be named */
+    }
     k->sgprs = ((d->rsrc1 >> 6 & 15) / 2 + 1) * 16;
 }
 
