@@ -65,6 +65,8 @@ bool em_race_lds_like(const struct em_lds_access *a);
 void em_race_lds_synchronise(struct em_lds_shadow *s, unsigned id);
 /* The time of the wave's LDS accesses; 0: there are no checks. */
 uint32_t em_race_lds_time(struct em_wave *w);
+/* The wave has issued a write: what it writes from now on is told apart from it. */
+void em_race_lds_issued(struct em_wave *w);
 /* The wave's LDS write of that time was waited for. */
 void em_race_lds_done(struct em_wave *w, uint32_t time);
 /* Takes note of barriers that the workgroup passed: before what is outstanding changes,

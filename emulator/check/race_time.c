@@ -163,6 +163,15 @@ static void tick(struct em_lds_shadow *s, unsigned id)
     }
 }
 
+/* Writes are done one by one, so each has a time of its own: a wait for some of them,
+ * or a counter that is full, says nothing of those behind. */
+void em_race_lds_issued(struct em_wave *w)
+{
+    if (w->group && w->group->lds_shadow) {
+        tick(w->group->lds_shadow, w->id);
+    }
+}
+
 uint32_t em_race_lds_time(struct em_wave *w)
 {
     struct em_lds_shadow *s = w->group ? w->group->lds_shadow : NULL;

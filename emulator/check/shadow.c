@@ -203,6 +203,9 @@ void em_shadow_issue(struct em_wave *w,
         .lds_time =
             op->class == EM_CLASS_LDS && written.count == 0 ? em_race_lds_time(w) : 0,
     };
+    if (s->entry[s->outstanding - 1].lds_time) {
+        em_race_lds_issued(w);
+    }
     mark(s, written, true);
     if (lds_begin < lds_end) {
         em_race_lds_pending(w, lds_begin, lds_end, true);

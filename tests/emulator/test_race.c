@@ -434,6 +434,55 @@ Test(race, a_write_that_was_not_waited_for)
     close_stage(&s);
 }
 
+static void write_lds(struct stage *s, uint32_t at, uint32_t value)
+{
+    const struct em_span none = { 0, 0 };
+    cr_assert_eq(lds_row(s->wave[0][0], EM_WRITE, at, value, NULL), EM_GO);
+    em_shadow_issue(s->wave[0][0], &lds_op, EM_LGKM_LDS, none, 0, 0);
+}
+
+/* The counter holds 15: the first of 20 writes are done at the barrier, the last are
+ * not.
+ */
+Test(race, the_last_of_many_writes_was_not_waited_for)
+{
+    struct stage s;
+    open_stage(&s);
+    for (unsigned first = 0; first < 2; first++) {
+        em_lds_shadow_reset(s.group[0].lds_shadow);
+        s.group[0].epoch = 0;
+        for (uint32_t i = 0; i < 20; i++) {
+            write_lds(&s, i ? 256 * (1 + i % 3) : 0, 100 * (first + 1) + i);
+        }
+        s.group[0].epoch++;
+        cr_assert_eq(lds_row(s.wave[0][1], EM_READ, first ? 0 : 512, 0, NULL),
+                     first ? EM_GO : EM_FAULTED);
+        memset(&s.group[0].fault, 0, sizeof(s.group[0].fault));
+        em_shadow_wait(s.wave[0][0], UINT_MAX, 0);
+    }
+    close_stage(&s);
+}
+
+/* lgkmcnt(1) behind two writes is a wait for the first. */
+Test(race, one_of_two_writes_was_waited_for)
+{
+    struct stage s;
+    open_stage(&s);
+    for (unsigned first = 0; first < 2; first++) {
+        em_lds_shadow_reset(s.group[0].lds_shadow);
+        s.group[0].epoch = 0;
+        write_lds(&s, 0, 200 + first);
+        write_lds(&s, 256, 300 + first);
+        em_shadow_wait(s.wave[0][0], UINT_MAX, 1);
+        s.group[0].epoch++;
+        cr_assert_eq(lds_row(s.wave[0][1], EM_READ, first ? 0 : 256, 0, NULL),
+                     first ? EM_GO : EM_FAULTED);
+        memset(&s.group[0].fault, 0, sizeof(s.group[0].fault));
+        em_shadow_wait(s.wave[0][0], UINT_MAX, 0);
+    }
+    close_stage(&s);
+}
+
 /* Thousands of barriers and atomics: more times than a tag tells apart. */
 Test(race, times_that_wrap)
 {
