@@ -84,6 +84,12 @@ enum wf_status judge_get(struct judge *j,
                          size_t n,
                          int64_t limit_ns,
                          void *ret,
+    struct audit *audit;    /* judge_audit.c; NULL: not begun */
+    bool spliced;           /* timed inputs are those of splice_offset, made of those
+                               of splice_base */
+    uint64_t splice_base, splice_offset;
+    bool has_stale;
+    uint64_t stale_digest; /* of the outputs before inputs changed under the kernel */
                          size_t ret_bytes,
                          struct wf_error *err);
 /* Starts the subject and opens the device; nothing to do when it is open. */

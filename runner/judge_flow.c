@@ -16,7 +16,7 @@
 
 uint64_t judge_timed_offset(const struct judge *j)
 {
-    return j->request->seed_offset + TIMED_SEED_STEP;
+    return j->spliced ? j->splice_offset : j->request->seed_offset + TIMED_SEED_STEP;
 }
 
 enum wf_status judge_launch(struct judge *j,
@@ -89,7 +89,8 @@ static enum wf_status check_replay(struct judge *j, size_t set, struct wf_error 
 {
     uint64_t digest = 0;
     enum wf_status st = judge_output_digest(j, set, &digest, err);
-    if (st == WF_OK && digest == j->output_digest) {
+    if (st == WF_OK &&
+        (digest == j->output_digest || (j->has_stale && digest == j->stale_digest))) {
         result_answer(j->result, WF_ANSWER_CHEAT_SUSPECTED,
                       "the timed launches returned the outputs of earlier inputs");
     }
@@ -125,6 +126,9 @@ static enum wf_status timed_launches(struct judge *j,
     int64_t start_ns = wf_monotonic_ns();
     enum wf_status st = judge_measure(j, ran, &last_set, err);
     j->result->phases.measure += wf_monotonic_ns() - start_ns;
+    if (st != WF_OK || j->done) {
+        return st;
+    }
     if (st == WF_OK) {
         st = judge_make_reference(j, judge_timed_offset(j), err);
     }

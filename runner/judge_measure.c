@@ -5,7 +5,10 @@
  * clock check runs before the samples. Rules are in stopping.c, warmup.c and cold.c. */
 #include "runner/judge_meter.h"
 
+#include "core/stats.h"
 #include "runner/cold.h"
+#include "runner/judge_audit.h"
+
 #include "runner/icache.h"
 
 /* Launches cannot be handed over faster than this kernel runs: then the time is the
@@ -72,6 +75,29 @@ static enum wf_status prepare(struct judge *j, bool *ret_can, struct wf_error *e
 }
 
 enum wf_status judge_measure(struct judge *j,
+/* The samples beside the audit's launches. More of these leave outputs of no timed
+ * launch, so a batch follows. */
+static enum wf_status compare_audit(struct meter *m, struct wf_error *err)
+{
+    struct wf_summary summary;
+    struct group g;
+    double *valid = NULL;
+    size_t n = 0;
+    bool ran = false;
+    enum wf_status st = result_valid_samples(&m->j->result->timing, &valid, &n, err);
+    st = st == WF_OK ? wf_summarise(valid, n, &summary, err) : st;
+    free(valid);
+    if (st == WF_OK && n > 0) {
+        st = judge_audit_compare(m->j, summary.median, &ran, err);
+    }
+    if (st == WF_OK && ran && !m->j->done) {
+        struct wf_sp_measure want = meter_group_request(m);
+        want.batches = 1;
+        st = meter_run_group(m, &want, &g, err);
+    }
+    return st;
+}
+
                              const struct wf_sp_ran *checked,
                              size_t *ret_last_set,
                              struct wf_error *err)
@@ -97,8 +123,14 @@ enum wf_status judge_measure(struct judge *j,
     if (st == WF_OK) {
         st = meter_sample(&m, err);
     }
+        st = judge_audit(j, m.estimate_ns, err);
+    }
+    if (st == WF_OK && !j->done) {
     if (st == WF_OK) {
         st = meter_check_floor(&m, err);
+    if (st == WF_OK && !j->done) {
+        st = compare_audit(&m, err);
+    }
     }
     if (st == WF_OK) {
         st = note_enqueue(&m, err);

@@ -3,7 +3,7 @@
  * A case that does not parse, a kernel that does not do it and a pack whose description
  * fails for it are answers; a pack that is not what the request names is the runner's
  * own failure. */
-#include "runner/judge.h"
+#include "runner/judge_audit.h"
 
 #include "core/clock.h"
 
@@ -219,3 +219,5 @@ void judge_teardown(struct judge *j)
     wf_case_free(j->c);
     wf_dataset_store_close(j->datasets);
 }
+    judge_audit_destroy(j);
+    judge_forget_touched(j);
