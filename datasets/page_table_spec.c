@@ -224,7 +224,9 @@ enum wf_status wf_page_table_spec_parse(const struct wf_json *json,
     spec.base_dir = base_dir;
     enum wf_status st = wf_json_get_string(json, "kind", &kind, err);
     if (st == WF_OK && strcmp(kind, "page-table") != 0) {
-        st = wf_errorf(err, WF_EINVAL, "\"kind\" is \"%.40s\", known are: page-table",
+        st = wf_errorf(err, WF_EINVAL,
+                       "\"kind\" is \"%.40s\", known are: page-table, "
+                       "page-list (in a suite)",
                        kind);
     }
     if (st == WF_OK) {

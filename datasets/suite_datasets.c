@@ -3,10 +3,17 @@
  * states is an error and does not enter the store. */
 #include "datasets/suite_parts.h"
 
+#include "datasets/page_list.h"
 #include "datasets/page_table.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+static bool is_list(const struct wf_json *make)
+{
+    const char *kind = wf_json_string(wf_json_find(make, "kind"));
+    return kind && strcmp(kind, WF_PAGE_LIST_KIND) == 0;
+}
 
 static enum wf_status check_entry(const struct wf_json *entry,
                                   const char *base_dir,
@@ -36,7 +43,8 @@ static enum wf_status check_entry(const struct wf_json *entry,
         st = wf_json_get_object(entry, "make", &make, err);
     }
     if (st == WF_OK && make) {
-        st = wf_page_table_spec_parse(make, base_dir, &spec, err);
+        st = is_list(make) ? wf_page_list_check(make, err)
+                           : wf_page_table_spec_parse(make, base_dir, &spec, err);
     }
     return st;
 }
@@ -73,21 +81,31 @@ void suite_datasets_fini(struct suite_datasets *set)
     *set = (struct suite_datasets){ 0 };
 }
 
+static enum wf_status make_table(const struct suite_datasets *set,
+                                 const struct wf_json *recipe,
+                                 struct wf_buf *image,
+                                 struct wf_error *err)
+{
+    struct wf_page_table_spec spec;
+    enum wf_status st = wf_page_table_spec_parse(recipe, set->base_dir, &spec, err);
+    if (st != WF_OK) {
+        return st;
+    }
+    spec.cancel = wf_dataset_store_cancel(set->store);
+    return wf_page_table_make(&spec, image, NULL, err);
+}
+
 /* Runs the recipe; the image enters the store when it is the one that is stated. */
 static enum wf_status make(const struct suite_datasets *set,
                            struct suite_dataset *d,
                            const char *stated,
                            struct wf_error *err)
 {
-    struct wf_page_table_spec spec;
+    const struct wf_json *recipe = wf_json_find(d->entry, "make");
     struct wf_buf image = WF_BUF_INIT;
     char sha[WF_SHA256_HEX];
-    enum wf_status st = wf_page_table_spec_parse(wf_json_find(d->entry, "make"),
-                                                 set->base_dir, &spec, err);
-    if (st == WF_OK) {
-        spec.cancel = wf_dataset_store_cancel(set->store);
-        st = wf_page_table_make(&spec, &image, NULL, err);
-    }
+    enum wf_status st = is_list(recipe) ? wf_page_list_make(recipe, &image, err)
+                                        : make_table(set, recipe, &image, err);
     if (st == WF_OK && stated) {
         wf_sha256_hex(image.data, image.len, sha);
         if (strcmp(sha, stated) != 0) {

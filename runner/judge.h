@@ -14,8 +14,7 @@
 #include "runner/result.h"
 #include "runner/subject_client.h"
 
-#define JUDGE_GUARD_BYTES 4096u
-#define JUDGE_GUARD_BYTE  0xa5
+#define JUDGE_GUARD_BYTES 4096u /* at least, where there are guard zones */
 #define JUDGE_NO_OBJECT   UINT32_MAX
 #define JUDGE_POISON_TYPE 0x100u /* no byte */
 #define SECOND_NS         ((int64_t)1000000000)
@@ -27,6 +26,28 @@ struct judge_device_scope {
     bool has_occupancy, asking_occupancy;
     int64_t occupancy;
     char arch[64]; /* without features */
+};
+
+/* Bytes of a tensor that the judge fills and looks at: ascending, apart. */
+struct judge_range {
+    uint64_t at, bytes;
+};
+struct judge_touch {
+    struct judge_range *range;
+    size_t count;
+    uint64_t bytes; /* sum */
+    bool sparse;    /* the tensor is larger */
+};
+
+/* One guard zone of an object. */
+struct judge_zone {
+    uint32_t object;
+    uint32_t guard_bytes;
+    uint64_t base_bytes; /* between the guard and an offset tensor */
+    uint64_t bytes;      /* of the object */
+    const char *name;
+    enum wf_dtype type;
+    bool before;
 };
 
 struct judge {
@@ -50,16 +71,25 @@ struct judge {
     struct wf_plan *plan;
     uint64_t library_workspace_bytes;
 
+    struct telemetry *telemetry; /* NULL: none */
     struct subject_client *subject;
     bool device_open;
     bool code_loaded;
-    size_t sets;            /* of buffers; 1 unless cold */
-    size_t copies;          /* of the loaded code; 1 unless icache cold */
-    uint64_t *input_digest; /* of each tensor as it was written */
+    size_t sets;               /* of buffers; 1 unless cold */
+    size_t copies;             /* of the loaded code; 1 unless icache cold */
+    struct judge_touch *touch; /* of each tensor; NULL until memory is asked for */
+    uint64_t guard_key;        /* never leaves the judge */
+    uint64_t *input_digest;    /* of each tensor as it was written */
     bool inputs_written;
     uint64_t index_digest;  /* of all index tensors: library kernels prepare again when
                                it changes */
     uint64_t output_digest; /* of the first checked launch */
+    struct audit *audit;    /* judge_audit.c; NULL: not begun */
+    bool spliced;           /* timed inputs are those of splice_offset, made of those
+                               of splice_base */
+    uint64_t splice_base, splice_offset;
+    bool has_stale;
+    uint64_t stale_digest; /* of the outputs before inputs changed under the kernel */
     struct wf_reference *reference;
     unsigned workspace_poison; /* byte */
     unsigned output_fill;      /* byte, or JUDGE_POISON_TYPE: the type's own poison */
@@ -84,12 +114,6 @@ enum wf_status judge_get(struct judge *j,
                          size_t n,
                          int64_t limit_ns,
                          void *ret,
-    struct audit *audit;    /* judge_audit.c; NULL: not begun */
-    bool spliced;           /* timed inputs are those of splice_offset, made of those
-                               of splice_base */
-    uint64_t splice_base, splice_offset;
-    bool has_stale;
-    uint64_t stale_digest; /* of the outputs before inputs changed under the kernel */
                          size_t ret_bytes,
                          struct wf_error *err);
 /* Starts the subject and opens the device; nothing to do when it is open. */
@@ -137,6 +161,35 @@ enum wf_status judge_load_copies(struct judge *j,
                                  uint64_t bytes,
                                  struct wf_error *err);
 
+/* The type's poison over a range of tensor i's copy. */
+enum wf_status judge_poison_range(struct judge *j,
+                                  uint32_t object,
+                                  size_t i,
+                                  const struct judge_range *r,
+                                  struct wf_error *err);
+struct judge_zone judge_tensor_zone(const struct judge *j, size_t set, size_t tensor);
+struct judge_zone judge_buffer_zone(const struct judge *j, size_t set, size_t buffer);
+
+/* judge_touch.c */
+enum wf_status judge_find_touched(struct judge *j, struct wf_error *err);
+void judge_forget_touched(struct judge *j);
+bool judge_memory_is_sparse(const struct judge *j); /* untouched memory costs nothing */
+/* Name of a tensor that is only touched in parts, or NULL. */
+const char *judge_sparse_tensor(const struct judge *j);
+/* Into the result: bytes touched of sparse tensors; where the answer may come from an
+ * offset that wrapped, which tensor passes 32 bits. */
+enum wf_status judge_note_layout(struct judge *j, struct wf_error *err);
+
+/* judge_guard.c */
+enum wf_status judge_draw_guard_key(struct judge *j, struct wf_error *err);
+uint32_t judge_tensor_guard(const struct judge *j, size_t set, size_t tensor);
+uint32_t judge_buffer_guard(const struct judge *j, size_t set, uint64_t bytes);
+enum wf_status judge_write_guards(struct judge *j,
+                                  const struct judge_zone *object,
+                                  struct wf_error *err);
+/* Of every object; a damaged zone sets the answer. */
+enum wf_status judge_check_guards(struct judge *j, struct wf_error *err);
+
 /* judge_library.c */
 enum wf_status judge_library_query(struct judge *j, struct wf_error *err);
 enum wf_status judge_library_prepare(struct judge *j, struct wf_error *err);
@@ -158,6 +211,13 @@ enum wf_status judge_read_object(struct judge *j,
                                  judge_chunk_fn take,
                                  void *ctx,
                                  struct wf_error *err);
+/* The touched ranges of a tensor; offsets are those of its storage. */
+enum wf_status judge_read_tensor(struct judge *j,
+                                 size_t set,
+                                 size_t tensor,
+                                 judge_chunk_fn take,
+                                 void *ctx,
+                                 struct wf_error *err);
 
 /* judge_verify.c */
 enum wf_status judge_make_reference(struct judge *j,
@@ -171,6 +231,17 @@ enum wf_status judge_verify(struct judge *j,
                             struct wf_error *err);
 /* All of that but the outputs. */
 enum wf_status judge_verify_around(struct judge *j, size_t set, struct wf_error *err);
+/* Bytes of an output tensor of one set, for a wf_output_source. */
+struct judge_output_reader {
+    struct judge *j;
+    size_t set;
+};
+enum wf_status judge_read_output(void *ctx,
+                                 size_t tensor,
+                                 uint64_t offset,
+                                 uint64_t n,
+                                 void *dst,
+                                 struct wf_error *err);
 /* Takes over what a check found; `what` says whose outputs they are. */
 void judge_take_report(struct judge *j,
                        const struct wf_check_report *report,
@@ -205,6 +276,14 @@ enum wf_status judge_outputs_details(const struct judge_outputs *seen,
                                      struct judge *j,
                                      struct wf_error *err);
 
+/* judge_naive.c: every element of the outputs in `set` against the naive device kernel,
+ * where that is asked for or worth it. `seed_offset` is that of the inputs, and the
+ * reference is theirs. A kernel that is found wrong gets its answer. */
+enum wf_status judge_naive(struct judge *j,
+                           size_t set,
+                           uint64_t seed_offset,
+                           struct wf_error *err);
+
 /* judge_report.c: on a runtime that models; on others they do nothing. */
 /* When the device is open, before memory is asked for. */
 enum wf_status judge_open_emulation(struct judge *j, struct wf_error *err);
@@ -232,6 +311,14 @@ enum wf_status judge_measure(struct judge *j,
                              const struct wf_sp_ran *checked,
                              size_t *ret_last_set,
                              struct wf_error *err);
+
+/* judge_conditions.c: waits until the device is nobody else's; the time it takes is not
+ * the task's. */
+struct device_lock;
+enum wf_status judge_lock_device(struct judge *j,
+                                 struct device_lock **ret,
+                                 struct wf_error *err);
+const char *judge_sysfs_root(void); /* $WAVEFARM_SYSFS or "/sys" */
 
 /* judge_process.c: the whole task of a process kernel. */
 enum wf_status judge_run_process(struct judge *j, struct wf_error *err);

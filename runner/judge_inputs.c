@@ -39,25 +39,39 @@ static enum wf_status write_all_sets(struct judge *j,
     return st;
 }
 
+static enum wf_status write_range(struct judge *j,
+                                  size_t i,
+                                  uint64_t seed_offset,
+                                  const struct judge_range *r,
+                                  struct digest *digest,
+                                  struct wf_error *err)
+{
+    unsigned char *window = subject_client_window(j->subject);
+    size_t element = wf_dtype_bytes(wf_case_tensor(j->c, i)->dtype);
+    uint64_t chunk = WF_SP_WINDOW_BYTES / element;
+    uint64_t end = (r->at + r->bytes) / element;
+    enum wf_status st = WF_OK;
+    for (uint64_t first = r->at / element; st == WF_OK && first < end; first += chunk) {
+        uint64_t n = end - first < chunk ? end - first : chunk;
+        st = wf_case_fill(j->c, i, seed_offset, first, n, window, err);
+        if (st == WF_OK) {
+            digest_add(digest, window, (size_t)n * element);
+            st = write_all_sets(j, i, first * element, n * element, err);
+        }
+    }
+    return st;
+}
+
 static enum wf_status write_tensor(struct judge *j,
                                    size_t i,
                                    uint64_t seed_offset,
                                    struct wf_error *err)
 {
-    const struct wf_tensor *t = wf_case_tensor(j->c, i);
-    unsigned char *window = subject_client_window(j->subject);
-    size_t element = wf_dtype_bytes(t->dtype);
-    uint64_t chunk = WF_SP_WINDOW_BYTES / element;
     struct digest digest;
     enum wf_status st = WF_OK;
     digest_start(&digest);
-    for (uint64_t first = 0; st == WF_OK && first < t->elements; first += chunk) {
-        uint64_t n = t->elements - first < chunk ? t->elements - first : chunk;
-        st = wf_case_fill(j->c, i, seed_offset, first, n, window, err);
-        if (st == WF_OK) {
-            digest_add(&digest, window, (size_t)n * element);
-            st = write_all_sets(j, i, first * element, n * element, err);
-        }
+    for (size_t r = 0; st == WF_OK && r < j->touch[i].count; r++) {
+        st = write_range(j, i, seed_offset, &j->touch[i].range[r], &digest, err);
     }
     j->input_digest[i] = digest_value(&digest);
     return st;
@@ -105,14 +119,10 @@ static enum wf_status poison_inputs(struct judge *j, struct wf_error *err)
             if (!is_filled(j, i, false)) {
                 continue;
             }
-            uint8_t pattern[WF_SP_PATTERN_BYTES] = { 0 };
-            struct wf_sp_fill f = { .object = judge_tensor_object(j, s, i),
-                                    .pattern_bytes =
-                                        (uint32_t)wf_dtype_bytes(j->tensor[i].dtype),
-                                    .bytes = j->tensor[i].bytes };
-            wf_poison(j->tensor[i].dtype, pattern, 1);
-            memcpy(f.pattern, pattern, sizeof(f.pattern));
-            st = judge_call(j, WF_SP_FILL, &f, sizeof(f), COPY_NS, NULL, err);
+            for (size_t r = 0; st == WF_OK && r < j->touch[i].count; r++) {
+                st = judge_poison_range(j, judge_tensor_object(j, s, i), i,
+                                        &j->touch[i].range[r], err);
+            }
         }
     }
     return st;
@@ -202,6 +212,25 @@ enum wf_status judge_write_inputs(struct judge *j,
     return st;
 }
 
+static enum wf_status read_range(struct judge *j,
+                                 uint32_t object,
+                                 const struct judge_range *r,
+                                 uint64_t chunk,
+                                 judge_chunk_fn take,
+                                 void *ctx,
+                                 struct wf_error *err)
+{
+    enum wf_status st = WF_OK;
+    for (uint64_t at = 0; st == WF_OK && at < r->bytes; at += chunk) {
+        uint64_t n = r->bytes - at < chunk ? r->bytes - at : chunk;
+        st = transfer(j, WF_SP_READ, object, r->at + at, n, err);
+        if (st == WF_OK) {
+            st = take(ctx, r->at + at, subject_client_window(j->subject), n, err);
+        }
+    }
+    return st;
+}
+
 enum wf_status judge_read_object(struct judge *j,
                                  uint32_t object,
                                  uint64_t bytes,
@@ -210,14 +239,23 @@ enum wf_status judge_read_object(struct judge *j,
                                  void *ctx,
                                  struct wf_error *err)
 {
-    uint64_t chunk = WF_SP_WINDOW_BYTES / chunk_unit * chunk_unit;
+    const struct judge_range all = { 0, bytes };
+    return read_range(j, object, &all, WF_SP_WINDOW_BYTES / chunk_unit * chunk_unit,
+                      take, ctx, err);
+}
+
+enum wf_status judge_read_tensor(struct judge *j,
+                                 size_t set,
+                                 size_t tensor,
+                                 judge_chunk_fn take,
+                                 void *ctx,
+                                 struct wf_error *err)
+{
+    const struct judge_touch *touch = &j->touch[tensor];
     enum wf_status st = WF_OK;
-    for (uint64_t at = 0; st == WF_OK && at < bytes; at += chunk) {
-        uint64_t n = bytes - at < chunk ? bytes - at : chunk;
-        st = transfer(j, WF_SP_READ, object, at, n, err);
-        if (st == WF_OK) {
-            st = take(ctx, at, subject_client_window(j->subject), n, err);
-        }
+    for (size_t r = 0; st == WF_OK && r < touch->count; r++) {
+        st = read_range(j, judge_tensor_object(j, set, tensor), &touch->range[r],
+                        WF_SP_WINDOW_BYTES, take, ctx, err);
     }
     return st;
 }

@@ -80,6 +80,32 @@ uint64_t judge_set_bytes(const struct judge *j)
     return sum;
 }
 
+/* --- poison --- */
+
+static struct wf_sp_fill poison_of(uint32_t object,
+                                   enum wf_dtype type,
+                                   const struct judge_range *r)
+{
+    uint8_t pattern[POISON_PATTERN_BYTES] = { 0 };
+    struct wf_sp_fill f = { .object = object,
+                            .pattern_bytes = (uint32_t)wf_dtype_bytes(type),
+                            .offset = (int64_t)r->at,
+                            .bytes = r->bytes };
+    wf_poison(type, pattern, 1);
+    memcpy(f.pattern, pattern, sizeof(f.pattern));
+    return f;
+}
+
+enum wf_status judge_poison_range(struct judge *j,
+                                  uint32_t object,
+                                  size_t i,
+                                  const struct judge_range *r,
+                                  struct wf_error *err)
+{
+    struct wf_sp_fill f = poison_of(object, j->tensor[i].dtype, r);
+    return judge_call(j, WF_SP_FILL, &f, sizeof(f), ALLOC_NS, NULL, err);
+}
+
 /* --- allocation --- */
 
 static enum wf_status fill(struct judge *j,
@@ -97,47 +123,73 @@ static enum wf_status fill(struct judge *j,
     return judge_call(j, WF_SP_FILL, &f, sizeof(f), ALLOC_NS, NULL, err);
 }
 
+struct judge_zone judge_tensor_zone(const struct judge *j, size_t set, size_t tensor)
+{
+    const struct wf_tensor *t = wf_case_tensor(j->c, tensor);
+    return (struct judge_zone){ .object = judge_tensor_object(j, set, tensor),
+                                .guard_bytes = judge_tensor_guard(j, set, tensor),
+                                .base_bytes = t->base_bytes,
+                                .bytes = t->bytes,
+                                .name = t->name,
+                                .type = t->dtype };
+}
+
+struct judge_zone judge_buffer_zone(const struct judge *j, size_t set, size_t buffer)
+{
+    const bool named = buffer < j->plan->buffer_count;
+    const uint64_t bytes = buffer_bytes(j, buffer);
+    return (struct judge_zone){ .object = judge_buffer_object(j, set, buffer),
+                                .guard_bytes = judge_buffer_guard(j, set, bytes),
+                                .bytes = bytes,
+                                .name = named ? j->plan->buffer[buffer].name
+                                              : "the library's workspace",
+                                .type = WF_F16 };
+}
+
 static enum wf_status allocate(struct judge *j,
-                               uint32_t object,
-                               uint64_t bytes,
+                               const struct judge_zone *z,
                                struct wf_error *err)
 {
-    struct wf_sp_alloc want = { object, j->guard_bytes, bytes };
-    if (object == JUDGE_NO_OBJECT) {
+    struct wf_sp_alloc want = { z->object, z->guard_bytes, z->bytes, z->base_bytes };
+    if (z->object == JUDGE_NO_OBJECT) {
         return WF_OK;
     }
     enum wf_status st =
         judge_call(j, WF_SP_ALLOC, &want, sizeof(want), ALLOC_NS, NULL, err);
-    if (st != WF_OK || j->guard_bytes == 0) {
-        return st;
+    return st == WF_OK ? judge_write_guards(j, z, err) : st;
+}
+
+static enum wf_status allocate_tensor(struct judge *j,
+                                      size_t set,
+                                      size_t i,
+                                      struct wf_error *err)
+{
+    struct judge_zone z = judge_tensor_zone(j, set, i);
+    enum wf_status st = allocate(j, &z, err);
+    if (st == WF_OK && j->touch[i].sparse && !judge_memory_is_sparse(j)) {
+        const struct judge_range all = { 0, z.bytes };
+        st = judge_poison_range(j, z.object, i, &all, err);
     }
-    st = fill(j, object, -(int64_t)j->guard_bytes, j->guard_bytes, JUDGE_GUARD_BYTE,
-              err);
-    return st == WF_OK
-               ? fill(j, object, (int64_t)bytes, j->guard_bytes, JUDGE_GUARD_BYTE, err)
-               : st;
+    z.object = judge_pristine_object(j, i);
+    return st == WF_OK && set == 0 ? allocate(j, &z, err) : st;
 }
 
 static enum wf_status allocate_set(struct judge *j, size_t set, struct wf_error *err)
 {
-    enum wf_status st = WF_OK;
+    enum wf_status st = judge_find_touched(j, err);
     for (size_t i = 0; st == WF_OK && i < j->tensor_count; i++) {
-        st = allocate(j, judge_tensor_object(j, set, i), j->tensor[i].bytes, err);
-        if (st == WF_OK && set == 0) {
-            st = allocate(j, judge_pristine_object(j, i), j->tensor[i].bytes, err);
-        }
+        st = allocate_tensor(j, set, i, err);
     }
     for (size_t i = 0; st == WF_OK && i < buffer_count(j); i++) {
         if (set > 0 && !is_derived(j, i)) {
             continue;
         }
-        uint32_t object = judge_buffer_object(j, set, i);
-        st = allocate(j, object, buffer_bytes(j, i), err);
+        struct judge_zone z = judge_buffer_zone(j, set, i);
+        st = allocate(j, &z, err);
         bool once = i < j->plan->buffer_count && !is_derived(j, i) &&
                     j->plan->buffer[i].init == WF_INIT_ONCE;
-        if (st == WF_OK && object != JUDGE_NO_OBJECT && once) {
-            st = fill(j, object, 0, buffer_bytes(j, i), j->plan->buffer[i].init_byte,
-                      err);
+        if (st == WF_OK && z.object != JUDGE_NO_OBJECT && once) {
+            st = fill(j, z.object, 0, z.bytes, j->plan->buffer[i].init_byte, err);
         }
     }
     return st;
@@ -348,20 +400,6 @@ enum wf_status judge_set_programs(struct judge *j, struct wf_error *err)
 
 /* --- the reset list: poison before each checked launch and each timed batch --- */
 
-static void add_poison(struct message *m,
-                       uint32_t object,
-                       enum wf_dtype type,
-                       uint64_t bytes)
-{
-    struct wf_sp_fill f = { .object = object,
-                            .pattern_bytes = (uint32_t)wf_dtype_bytes(type),
-                            .bytes = bytes };
-    uint8_t pattern[POISON_PATTERN_BYTES] = { 0 };
-    wf_poison(type, pattern, 1);
-    memcpy(f.pattern, pattern, sizeof(f.pattern));
-    add_bytes(m, &f, sizeof(f));
-}
-
 /* Poison for an output, its first content for a tensor that is read and written. */
 static uint32_t add_tensor_reset(struct message *m,
                                  const struct judge *j,
@@ -384,16 +422,16 @@ static uint32_t add_tensor_reset(struct message *m,
     if (wf_case_tensor(j->c, tensor)->role != WF_ROLE_OUTPUT) {
         return 0;
     }
-    if (j->output_fill == JUDGE_POISON_TYPE) {
-        add_poison(m, object, t->dtype, t->bytes);
-    } else {
-        struct wf_sp_fill f = { .object = object,
-                                .pattern_bytes = 1,
-                                .bytes = t->bytes,
-                                .pattern = { (uint8_t)j->output_fill } };
+    for (size_t r = 0; r < j->touch[tensor].count; r++) {
+        const struct judge_range *range = &j->touch[tensor].range[r];
+        struct wf_sp_fill f = poison_of(object, t->dtype, range);
+        if (j->output_fill != JUDGE_POISON_TYPE) {
+            f.pattern_bytes = 1;
+            f.pattern[0] = (uint8_t)j->output_fill;
+        }
         add_bytes(m, &f, sizeof(f));
     }
-    return 1;
+    return (uint32_t)j->touch[tensor].count;
 }
 
 static uint32_t add_resets(struct message *m, const struct judge *j)

@@ -176,6 +176,40 @@ static bool runs_here(struct judge *j)
     return true;
 }
 
+/* What a tensor's layout asks of the way in that a kernel has. */
+static enum wf_status fits_layout(struct judge *j, struct wf_error *err)
+{
+    enum wf_status st = judge_find_touched(j, err);
+    const char *sparse = st == WF_OK ? judge_sparse_tensor(j) : NULL;
+    for (size_t i = 0;
+         st == WF_OK && j->kernel->kind == WF_KERNEL_PROCESS && i < j->tensor_count;
+         i++) {
+        const struct wf_tensor *t = wf_case_tensor(j->c, i);
+        if (t->base_bytes > 0 && t->bytes > 0) {
+            result_answer(j->result, WF_ANSWER_NOT_SUPPORTED,
+                          "%s begins %llu bytes behind an aligned address; tensors of "
+                          "process kernels lie where the framework puts them",
+                          t->name, (unsigned long long)t->base_bytes);
+            j->done = true;
+            return WF_OK;
+        }
+    }
+    bool copies = j->kernel->kind == WF_KERNEL_PROCESS;
+    for (size_t i = 0; sparse && j->plan && i < j->plan->buffer_count; i++) {
+        copies = copies || (j->plan->buffer[i].kind == WF_BUFFER_DERIVED &&
+                            j->touch[j->plan->buffer[i].from].sparse);
+    }
+    if (sparse && copies) {
+        result_answer(
+            j->result, WF_ANSWER_NOT_SUPPORTED,
+            "%s is huge and mostly unused; process kernels and derived buffers "
+            "would need a copy of all of it",
+            sparse);
+        j->done = true;
+    }
+    return st;
+}
+
 enum wf_status judge_setup(struct judge *j, struct wf_error *err)
 {
     int64_t start_ns = wf_monotonic_ns();
@@ -199,7 +233,13 @@ enum wf_status judge_setup(struct judge *j, struct wf_error *err)
     note_peaks(j);
     st = list_tensors(j, err);
     if (st == WF_OK) {
+        st = judge_draw_guard_key(j, err);
+    }
+    if (st == WF_OK) {
         st = make_plan(j, err);
+    }
+    if (st == WF_OK && !j->done) {
+        st = fits_layout(j, err);
     }
     j->result->phases.prepare += wf_monotonic_ns() - start_ns;
     return st;
@@ -215,9 +255,9 @@ void judge_teardown(struct judge *j)
     wf_plan_free(j->plan);
     free(j->tensor);
     free(j->input_digest);
+    judge_audit_destroy(j);
+    judge_forget_touched(j);
     wf_pack_free(j->pack);
     wf_case_free(j->c);
     wf_dataset_store_close(j->datasets);
 }
-    judge_audit_destroy(j);
-    judge_forget_touched(j);

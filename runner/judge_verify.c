@@ -5,95 +5,13 @@
 #include "runner/judge.h"
 
 #include "core/clock.h"
+#include "kernels/strided.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #define READ_NS (60 * SECOND_NS)
-
-/* --- guard zones --- */
-
-/* First and last byte, from the zone's start, that is not the guard's. */
-static bool zone_damage(const unsigned char *zone, size_t *ret_first, size_t *ret_count)
-{
-    *ret_count = 0;
-    for (size_t i = 0; i < JUDGE_GUARD_BYTES; i++) {
-        if (zone[i] != JUDGE_GUARD_BYTE) {
-            *ret_first = *ret_count ? *ret_first : i;
-            ++*ret_count;
-        }
-    }
-    return *ret_count > 0;
-}
-
-static enum wf_status check_zone(struct judge *j,
-                                 uint32_t object,
-                                 const char *name,
-                                 uint64_t bytes,
-                                 bool before,
-                                 struct wf_error *err)
-{
-    size_t first = 0;
-    size_t count = 0;
-    int64_t offset = before ? -(int64_t)JUDGE_GUARD_BYTES : (int64_t)bytes;
-    struct wf_sp_transfer t = { object, 0, offset, JUDGE_GUARD_BYTES };
-    enum wf_status st = judge_call(j, WF_SP_READ, &t, sizeof(t), READ_NS, NULL, err);
-    if (st == WF_OK && zone_damage(subject_client_window(j->subject), &first, &count)) {
-        if (before) {
-            result_answer(j->result, WF_ANSWER_OUT_OF_BOUNDS,
-                          "%zu bytes before %s were written, from %zu bytes before its "
-                          "start",
-                          count, name, (size_t)JUDGE_GUARD_BYTES - first);
-        } else {
-            result_answer(j->result, WF_ANSWER_OUT_OF_BOUNDS,
-                          "%zu bytes behind %s (%" PRIu64
-                          " bytes) were written, from %zu "
-                          "bytes behind its end",
-                          count, name, bytes, first);
-        }
-    }
-    return st;
-}
-
-static enum wf_status check_object(struct judge *j,
-                                   uint32_t object,
-                                   const char *name,
-                                   uint64_t bytes,
-                                   struct wf_error *err)
-{
-    if (object == JUDGE_NO_OBJECT) {
-        return WF_OK;
-    }
-    enum wf_status st = check_zone(j, object, name, bytes, true, err);
-    return st == WF_OK ? check_zone(j, object, name, bytes, false, err) : st;
-}
-
-static enum wf_status check_guards(struct judge *j, struct wf_error *err)
-{
-    enum wf_status st = WF_OK;
-    if (j->guard_bytes == 0) {
-        return WF_OK;
-    }
-    for (size_t s = 0; st == WF_OK && s < j->sets; s++) {
-        for (size_t i = 0; st == WF_OK && i < j->tensor_count; i++) {
-            st = check_object(j, judge_tensor_object(j, s, i), j->tensor[i].name,
-                              j->tensor[i].bytes, err);
-        }
-    }
-    for (size_t i = 0; st == WF_OK && i < j->plan->buffer_count; i++) {
-        const struct wf_plan_buffer *b = &j->plan->buffer[i];
-        size_t copies = b->kind == WF_BUFFER_DERIVED ? j->sets : 1;
-        for (size_t s = 0; st == WF_OK && s < copies; s++) {
-            st = check_object(j, judge_buffer_object(j, s, i), b->name, b->bytes, err);
-        }
-    }
-    if (st == WF_OK) {
-        st = check_object(j, judge_buffer_object(j, 0, j->plan->buffer_count),
-                          "the library's workspace", j->library_workspace_bytes, err);
-    }
-    return st;
-}
 
 /* --- inputs --- */
 
@@ -120,8 +38,7 @@ static enum wf_status check_inputs(struct judge *j, size_t set, struct wf_error 
             continue;
         }
         digest_start(&digest);
-        st = judge_read_object(j, judge_tensor_object(j, set, i), j->tensor[i].bytes, 1,
-                               take_digest, &digest, err);
+        st = judge_read_tensor(j, set, i, take_digest, &digest, err);
         if (st == WF_OK && digest_value(&digest) != j->input_digest[i]) {
             result_answer(j->result, WF_ANSWER_INPUT_MODIFIED, "input %s was changed",
                           j->tensor[i].name);
@@ -134,9 +51,7 @@ static enum wf_status check_inputs(struct judge *j, size_t set, struct wf_error 
 
 struct padding {
     const struct wf_tensor *t;
-    int order[WF_MAX_DIMS]; /* dimensions with more than one index, widest stride first
-                             */
-    int order_count;
+    struct wf_strided place;
     unsigned fill; /* of judge.output_fill */
     uint64_t written;
     uint64_t first;
@@ -146,36 +61,7 @@ static void padding_start(struct padding *p, const struct wf_tensor *t)
 {
     memset(p, 0, sizeof(*p));
     p->t = t;
-    for (int d = 0; d < t->ndim; d++) {
-        int at = p->order_count;
-        if (t->dim[d] < 2) {
-            continue;
-        }
-        for (; at > 0 && t->stride[p->order[at - 1]] < t->stride[d]; at--) {
-            p->order[at] = p->order[at - 1];
-        }
-        p->order[at] = d;
-        p->order_count++;
-    }
-}
-
-/* How many elements of storage from `element` on belong to the tensor: 0 when it is
- * padding. No two indices share an element, so each index is found by dividing by the
- * strides, the widest first. */
-static uint64_t used_from(const struct padding *p, uint64_t element)
-{
-    for (int i = 0; i < p->order_count; i++) {
-        uint64_t stride = (uint64_t)p->t->stride[p->order[i]];
-        uint64_t dim = (uint64_t)p->t->dim[p->order[i]];
-        if (stride == 0 || element / stride >= dim) {
-            return 0;
-        }
-        if (stride == 1) {
-            return dim - element;
-        }
-        element %= stride;
-    }
-    return element == 0;
+    wf_strided_init(&p->place, t);
 }
 
 static bool is_untouched(const struct padding *p, const unsigned char *element)
@@ -203,12 +89,16 @@ static enum wf_status take_padding(void *ctx,
     uint64_t end = first + n / size;
     (void)err;
     for (uint64_t e = first; e < end;) {
-        uint64_t used = used_from(p, e);
-        if (used == 0 && !is_untouched(p, bytes + (e - first) * size)) {
-            p->first = p->written ? p->first : e;
-            p->written++;
+        bool used = false;
+        uint64_t run = wf_strided_run(&p->place, e, &used);
+        uint64_t stop = run < end - e ? e + run : end;
+        for (; !used && e < stop; e++) {
+            if (!is_untouched(p, bytes + (e - first) * size)) {
+                p->first = p->written ? p->first : e;
+                p->written++;
+            }
         }
-        e += used ? used : 1;
+        e = stop;
     }
     return WF_OK;
 }
@@ -233,8 +123,7 @@ static enum wf_status check_padding(struct judge *j, size_t set, struct wf_error
         struct padding p;
         padding_start(&p, t);
         p.fill = j->output_fill;
-        st = judge_read_object(j, judge_tensor_object(j, set, i), t->bytes,
-                               wf_dtype_bytes(t->dtype), take_padding, &p, err);
+        st = judge_read_tensor(j, set, i, take_padding, &p, err);
         if (st == WF_OK && p.written) {
             result_answer(j->result, WF_ANSWER_OUT_OF_BOUNDS,
                           "%" PRIu64 " elements of padding between rows of %s were "
@@ -247,19 +136,14 @@ static enum wf_status check_padding(struct judge *j, size_t set, struct wf_error
 
 /* --- outputs --- */
 
-struct output_reader {
-    struct judge *j;
-    size_t set;
-};
-
-static enum wf_status read_output(void *ctx,
-                                  size_t tensor,
-                                  uint64_t offset,
-                                  uint64_t n,
-                                  void *dst,
-                                  struct wf_error *err)
+enum wf_status judge_read_output(void *ctx,
+                                 size_t tensor,
+                                 uint64_t offset,
+                                 uint64_t n,
+                                 void *dst,
+                                 struct wf_error *err)
 {
-    struct output_reader *r = ctx;
+    struct judge_output_reader *r = ctx;
     struct judge *j = r->j;
     unsigned char *to = dst;
     uint32_t object = judge_tensor_object(j, r->set, tensor);
@@ -297,11 +181,13 @@ static enum wf_status take_used(void *ctx,
     uint64_t end = first + n / size;
     (void)err;
     for (uint64_t e = first; e < end;) {
-        uint64_t used = used_from(&u->shape, e);
-        uint64_t left = end - e;
-        uint64_t part = used < left ? used : left;
-        digest_add(u->digest, bytes + (e - first) * size, (size_t)(part * size));
-        e += used ? part : 1;
+        bool used = false;
+        uint64_t run = wf_strided_run(&u->shape.place, e, &used);
+        uint64_t part = run < end - e ? run : end - e;
+        if (used) {
+            digest_add(u->digest, bytes + (e - first) * size, (size_t)(part * size));
+        }
+        e += part;
     }
     return WF_OK;
 }
@@ -323,11 +209,9 @@ enum wf_status judge_output_digest(struct judge *j,
         }
         if (has_padding(t)) {
             padding_start(&used.shape, t);
-            st = judge_read_object(j, judge_tensor_object(j, set, i), t->bytes,
-                                   wf_dtype_bytes(t->dtype), take_used, &used, err);
+            st = judge_read_tensor(j, set, i, take_used, &used, err);
         } else {
-            st = judge_read_object(j, judge_tensor_object(j, set, i), t->bytes, 1,
-                                   take_digest, &digest, err);
+            st = judge_read_tensor(j, set, i, take_digest, &digest, err);
         }
     }
     *ret = digest_value(&digest);
@@ -421,7 +305,7 @@ void judge_take_report(struct judge *j,
 enum wf_status judge_verify_around(struct judge *j, size_t set, struct wf_error *err)
 {
     int64_t start_ns = wf_monotonic_ns();
-    enum wf_status st = check_guards(j, err);
+    enum wf_status st = judge_check_guards(j, err);
     if (st == WF_OK) {
         st = check_inputs(j, set, err);
     }
@@ -438,8 +322,8 @@ enum wf_status judge_verify(struct judge *j,
                             const char *what,
                             struct wf_error *err)
 {
-    struct output_reader reader = { j, set };
-    struct wf_output_source source = { read_output, &reader };
+    struct judge_output_reader reader = { j, set };
+    struct wf_output_source source = { judge_read_output, &reader };
     struct wf_check_report report;
     j->say("stage judge");
     memset(&report, 0, sizeof(report));

@@ -18,6 +18,7 @@ struct subject_object {
     char *first; /* of the object itself, after the guard zone */
     uint64_t bytes;
     uint64_t guard_bytes;
+    uint64_t base_bytes; /* between the guard zone and the object */
 };
 
 struct subject_launch {
@@ -117,10 +118,10 @@ enum wf_status subject_open(struct subject *s,
                             struct wire_in *in,
                             struct wf_buf *out,
                             struct wf_error *err);
-enum wf_status subject_power(struct subject *s,
-                             struct wire_in *in,
-                             struct wf_buf *out,
-                             struct wf_error *err);
+enum wf_status subject_tick(struct subject *s,
+                            struct wire_in *in,
+                            struct wf_buf *out,
+                            struct wf_error *err);
 void subject_close(struct subject *s);
 
 /* subject_memory.c */

@@ -1,8 +1,8 @@
 /* Device memory of the subject: objects with guard zones, transfers through the window,
  * fills and the reset list.
  *
- * An object is one allocation [guard | bytes | guard]; ranges may reach into the guard
- * zones and never beyond. Fills are enqueued on the device: a small block of the
+ * An object is one allocation [guard | base | bytes | guard]; ranges may reach into the
+ * guard zones and never beyond. Fills are enqueued on the device: a small block of the
  * pattern is copied to the front and then doubled, so that the stream stays busy and no
  * large host copy is needed. */
 #include "runner/subject.h"
@@ -38,7 +38,7 @@ static enum wf_status find_range(const struct subject *s,
     if (st != WF_OK) {
         return st;
     }
-    int64_t low = -(int64_t)object->guard_bytes;
+    int64_t low = -(int64_t)(object->guard_bytes + object->base_bytes);
     int64_t high = (int64_t)(object->bytes + object->guard_bytes);
     if (offset < low || offset > high || bytes > (uint64_t)(high - offset)) {
         return wf_errorf(err, WF_EINVAL,
@@ -72,7 +72,8 @@ enum wf_status subject_alloc(struct subject *s,
         return st;
     }
     if (want.object >= WF_SP_MAX_OBJECTS || s->object[want.object].base ||
-        want.guard_bytes > WF_SP_MAX_GUARD || want.guard_bytes % 4096 != 0) {
+        want.guard_bytes > WF_SP_MAX_GUARD || want.guard_bytes % 4096 != 0 ||
+        want.base_bytes >= WF_SP_MAX_BASE) {
         return wf_errorf(err, WF_EINVAL,
                          "cannot make object %u of %" PRIu64 " bytes with guard %u",
                          want.object, want.bytes, want.guard_bytes);
@@ -80,7 +81,7 @@ enum wf_status subject_alloc(struct subject *s,
     void *base = NULL;
     hipError_t code = hipErrorOutOfMemory; /* more than any address reaches */
     if (want.bytes <= INT64_MAX / 2) {
-        uint64_t all = want.bytes + 2 * (uint64_t)want.guard_bytes;
+        uint64_t all = want.bytes + want.base_bytes + 2 * (uint64_t)want.guard_bytes;
         code = s->hip.hipMalloc(&base, all > 0 ? (size_t)all : 1);
     }
     st = wf_hip_check(&s->hip, code, "hipMalloc", err);
@@ -88,8 +89,9 @@ enum wf_status subject_alloc(struct subject *s,
         return wf_error_prefix(err, "%" PRIu64 " bytes", want.bytes);
     }
     s->object[want.object] =
-        (struct subject_object){ base, (char *)base + want.guard_bytes, want.bytes,
-                                 want.guard_bytes };
+        (struct subject_object){ base,
+                                 (char *)base + want.guard_bytes + want.base_bytes,
+                                 want.bytes, want.guard_bytes, want.base_bytes };
     return WF_OK;
 }
 

@@ -19,7 +19,8 @@
 #define WF_SP_MAX_PROGRAMS  1024u
 #define WF_SP_MAX_CODES     1024u
 #define WF_SP_MAX_BATCHES   64u
-#define WF_SP_MAX_GUARD     (1u << 20)
+#define WF_SP_MAX_GUARD     (4u << 20)
+#define WF_SP_MAX_BASE      4096u
 #define WF_SP_PATTERN_BYTES 8u
 
 /* X(NAME): the reply to each is a status and the payload in the comment. */
@@ -42,7 +43,7 @@
     X(RUN)         /* wf_sp_run -> wf_sp_ran */                                   \
     X(SCRIPT)      /* u32 count, wf_sp_step each -> wf_sp_ran */                  \
     X(MEASURE)     /* wf_sp_measure -> wf_sp_measured, wf_sp_sample each */       \
-    X(POWER)       /* -> wf_sp_power */                                           \
+    X(TICK)        /* -> wf_sp_tick */                                            \
     X(OPTION)      /* name NUL value NUL: of a runtime that models */             \
     X(REPORTS)     /* -> JSON array, NUL: of the last RUN's launches */           \
     X(QUIT)                                                                       \
@@ -100,6 +101,7 @@ struct wf_sp_alloc {
     uint32_t object;
     uint32_t guard_bytes; /* before and after, a multiple of 4096 */
     uint64_t bytes;
+    uint64_t base_bytes; /* the object begins so far behind the guard, below 4096 */
 };
 
 /* Offsets are from the object's first byte and may reach into its guard zones. */
@@ -183,9 +185,10 @@ struct wf_sp_sample {
     int64_t enqueue_ns; /* host time to hand over the batch's launches */
 };
 
-struct wf_sp_power {
-    double clock_mhz, memory_clock_mhz, power_w, temperature_c;
-    uint64_t throttle_reasons;
+/* The smallest difference between events recorded one behind the other; 0: all were
+ * equal. */
+struct wf_sp_tick {
+    double tick_ms;
 };
 
 enum {
