@@ -112,28 +112,29 @@ gemm_element(const wf_half *base, wf_i64 ld, int row, int k, int rows, int k_end
 }
 
 /* Sums the partial results in their order: equal inputs give equal bits. Each of 256
- * threads has GEMM_SUM_PER_THREAD elements. */
+ * threads has GEMM_SUM_PER_THREAD elements. An element's number in its matrix has 31
+ * bits (the packs' `supports` says so): dividing 64 would cost more than the sum. */
 #define GEMM_SUM_PER_THREAD 4
 
 WF_DEVICE void gemm_sum_partials(const gemm_problem &p)
 {
-    const wf_i64 count = (wf_i64)p.m * p.n;
-    const wf_i64 first =
-        (wf_i64)wf_block_x() * (256 * GEMM_SUM_PER_THREAD) + wf_thread();
+    const unsigned count = (unsigned)p.m * (unsigned)p.n;
+    const unsigned first =
+        (unsigned)wf_block_x() * (256 * GEMM_SUM_PER_THREAD) + (unsigned)wf_thread();
     const int batch = wf_block_z();
-    const float *partial = p.partial + batch * count * p.split;
+    const float *partial = p.partial + (wf_i64)batch * p.split * count;
     WF_UNROLL
     for (int i = 0; i < GEMM_SUM_PER_THREAD; i++) {
-        const wf_i64 at = first + i * 256;
+        const unsigned at = first + (unsigned)i * 256;
         if (at >= count) {
             return;
         }
         float sum = 0.0f;
         for (int part = 0; part < p.split; part++) {
-            sum += partial[part * count + at];
+            sum += partial[(wf_i64)part * count + at];
         }
-        const wf_i64 row = at / p.n;
-        const wf_i64 column = at % p.n;
+        const wf_i64 row = at / (unsigned)p.n;
+        const wf_i64 column = at % (unsigned)p.n;
         p.d[batch * p.stride_d + row * p.ldd + column] =
             gemm_value(p, sum, p.c + batch * p.stride_c + row * p.ldc + column);
     }
