@@ -104,7 +104,7 @@ function(wf_device_pack)
     list(TRANSFORM P_ENTRIES PREPEND ${CMAKE_SOURCE_DIR}/ OUTPUT_VARIABLE entries)
   else()
     wf_find_device_entries(entries)
-    list(FILTER entries EXCLUDE REGEX "/kernels/probe/") # packs of their own
+    list(FILTER entries EXCLUDE REGEX "/kernels/probe/|_naive[.]json$") # packs of their own
   endif()
   wf_relative_to_source(words ${entries})
   if(NOT P_FOLDER)
@@ -127,6 +127,8 @@ function(wf_device_pack)
   add_custom_target(pack-${P_NAME} ALL DEPENDS ${out}/pack.json)
   if(P_FOLDER STREQUAL "packs")
     set_property(GLOBAL APPEND PROPERTY WF_PACKS ${out})
+  elseif(P_FOLDER STREQUAL "reference-packs")
+    set_property(GLOBAL APPEND PROPERTY WF_REFERENCE_PACKS ${out})
   endif()
 endfunction()
 

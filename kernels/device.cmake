@@ -12,3 +12,12 @@ set(probes read.json spin_amd.json spin_nvidia.json clocks.json code.json)
 list(TRANSFORM probes PREPEND kernels/probe/probe_)
 wf_device_pack(NAME wavefarm-probe-gfx942 ARCH gfx942 FORMAT co ENTRIES ${probes})
 wf_device_pack(NAME wavefarm-probe-sm_90 ARCH sm_90 ENTRIES ${probes})
+
+# The naive kernels, by which the judge checks every element of large problems: in a folder
+# of their own, so that no run takes them for kernels to measure unless they are named.
+set(naive kernels/gemm/gemm_naive.json kernels/attention/attention_naive.json)
+wf_device_pack(NAME wavefarm-naive-gfx942 ARCH gfx942 FORMAT co ENTRIES ${naive}
+               FOLDER reference-packs)
+wf_device_pack(NAME wavefarm-naive-sm_90 ARCH sm_90 ENTRIES ${naive} FOLDER reference-packs)
+wf_device_pack(NAME wavefarm-naive-sm_90-ptx ARCH sm_90 FORMAT ptx ENTRIES ${naive}
+               FOLDER reference-packs)

@@ -134,8 +134,8 @@ struct wf_check_report {
     enum wf_answer answer; /* PASS MISMATCH NONFINITE UNWRITTEN */
     size_t check_count;
     struct wf_check check[WF_MAX_CHECKS];
-    char tolerance_model[64];            /* "gemm-f16-f32acc/1" */
-    char tolerance_text[512];            /* formula with its numbers: provenance */
+    char tolerance_model[64]; /* "gemm-f16-f32acc/1" */
+    char tolerance_text[512]; /* formula with its numbers: provenance */
     struct wf_tolerance_inputs tolerance_inputs;
     double max_abs_error, max_rel_error; /* over elements compared one by one */
     uint64_t mismatches, nonfinite, unwritten;
@@ -154,6 +154,15 @@ struct wf_check_report {
     char diagnosis[512]; /* likely cause in words, "" when nothing to say */
 };
 
+/* What a check by the naive device kernel found. */
+struct wf_naive_report {
+    bool trusted;     /* its values are as exact as they should be, where looked at */
+    char doubt[200];  /* why not */
+    uint64_t checked; /* of its values, compared with the double reference */
+    double own_ratio; /* largest error of those as a part of the naive kernel's limit */
+    struct wf_check_report report; /* of the outputs under test; PASS unless trusted */
+};
+
 struct wf_reference_ops {
     enum wf_status (*create)(const struct wf_case *c,
                              const void *state,
@@ -167,6 +176,23 @@ struct wf_reference_ops {
                             struct wf_error *err);
     /* What it holds during a check: inputs, expected values, panels. */
     uint64_t (*bytes)(const struct wf_reference *ref);
+
+    /* The naive kernel of the op (kernels/<op>/<op>_naive.json). All NULL: it has none.
+     */
+    bool (*complete)(
+        const struct wf_reference *ref); /* compares every element itself */
+    /* Operations in double that the naive kernel does, and what check_naive holds. */
+    double (*naive_work)(const struct wf_reference *ref);
+    uint64_t (*naive_bytes)(const struct wf_reference *ref);
+    /* Compares every element of `outputs` with the naive kernel's values, whose buffers
+     * `naive` reads by their number in the entry, after a sample of those has been
+     * compared with the double reference. Wrong elements are confirmed by the double
+     * reference before they count. */
+    enum wf_status (*check_naive)(struct wf_reference *ref,
+                                  const struct wf_output_source *outputs,
+                                  const struct wf_output_source *naive,
+                                  struct wf_naive_report *ret,
+                                  struct wf_error *err);
 };
 
 /* Registry: rows of ops.def, in their order. */

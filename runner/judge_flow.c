@@ -156,6 +156,7 @@ static void note_memory(struct judge *j)
 static enum wf_status run_on_device(struct judge *j, struct wf_error *err)
 {
     struct wf_sp_ran ran = { 0, 0 };
+    uint64_t offset = j->request->seed_offset; /* of the inputs of the last launch */
     enum wf_status st = prepare(j, err);
     if (st == WF_OK) {
         st = checked_launches(j, &ran, err);
@@ -168,7 +169,11 @@ static enum wf_status run_on_device(struct judge *j, struct wf_error *err)
                                  err);
         } else if (j->request->measure.measure) {
             st = timed_launches(j, &ran, err);
+            offset = judge_timed_offset(j);
         }
+    }
+    if (st == WF_OK && !j->done) {
+        st = judge_naive(j, 0, offset, err);
     }
     note_memory(j);
     return st;
@@ -197,6 +202,9 @@ enum wf_status judge_run(struct judge *j, struct wf_error *err)
     }
     if (st == WF_OK) {
         st = judge_note_emulation(j, err);
+    }
+    if (st == WF_OK) {
+        st = judge_note_layout(j, err);
     }
     if (j->result->answer != WF_ANSWER_PASS) {
         drop_time(j->result);

@@ -6,6 +6,7 @@
 #include "core/file.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static enum wf_status look(const char *folder,
                            const char *below,
@@ -60,6 +61,27 @@ enum wf_status runner_program(const char *name, char **ret, struct wf_error *err
 {
     static const char *const below[] = { "", "/../libexec/wavefarm", NULL };
     return find("WAVEFARM_LIBEXEC", below, name, ret, err);
+}
+
+enum wf_status runner_reference_pack(const char *name, char **ret, struct wf_error *err)
+{
+    static const char *const below[] = { "/../reference-packs", NULL };
+    static const char *const forms[] = { "", "-ptx" };
+    enum wf_status st = WF_ENOTFOUND;
+    for (size_t i = 0; i < 2 && st == WF_ENOTFOUND; i++) {
+        char *manifest = NULL;
+        char *file = wf_asprintf("%s%s/pack.json", name, forms[i]);
+        if (!file) {
+            return wf_errorf(err, WF_ENOMEM, "no memory");
+        }
+        st = find("WAVEFARM_REFERENCE_PACKS", below, file, &manifest, err);
+        free(file);
+        if (st == WF_OK) {
+            manifest[strlen(manifest) - strlen("/pack.json")] = '\0';
+            *ret = manifest;
+        }
+    }
+    return st;
 }
 
 enum wf_status runner_library(const char *name, char **ret, struct wf_error *err)

@@ -9,5 +9,11 @@
 enum wf_status runner_program(const char *name, char **ret, struct wf_error *err);
 /* "libwavefarm_host.so": in $WAVEFARM_LIBRARIES, ../lib, ../lib/wavefarm. */
 enum wf_status runner_library(const char *name, char **ret, struct wf_error *err);
+/* Folder of a pack that the judge itself uses, "wavefarm-naive-gfx942" or, where that
+ * is not there, "-ptx" behind it: in $WAVEFARM_REFERENCE_PACKS, else
+ * ../reference-packs. */
+enum wf_status runner_reference_pack(const char *name,
+                                     char **ret,
+                                     struct wf_error *err);
 
 #endif

@@ -253,6 +253,47 @@ static enum wf_status plan_sample(struct attention_plan *plan,
     return st;
 }
 
+static enum wf_status make_slots(struct attention_plan *plan,
+                                 const struct attention *a,
+                                 struct wf_error *err)
+{
+    size_t slots = (size_t)a->total_q * (size_t)a->kv_heads;
+
+    plan->slot_of = wf_calloc(slots, sizeof(*plan->slot_of));
+    for (size_t i = 0; plan->slot_of && i < slots; i++) {
+        plan->slot_of[i] = -1;
+    }
+    return plan->slot_of ? WF_OK : no_memory(err);
+}
+
+enum wf_status attention_plan_rows(struct attention_plan *plan,
+                                   const struct attention *a,
+                                   const struct attention_row_head *rows,
+                                   size_t n,
+                                   struct wf_error *err)
+{
+    enum wf_status st = make_slots(plan, a, err);
+
+    plan->sampled = true;
+    if (st == WF_OK) {
+        st = reserve_units(plan, n, err);
+    }
+    for (size_t i = 0; st == WF_OK && i < n; i++) {
+        struct attention_unit u = { .kv_head = rows[i].head / a->group,
+                                    .row_count = 1 };
+
+        if (plan->slot_of[rows[i].row * a->kv_heads + u.kv_head] >= 0) {
+            continue;
+        }
+        while (a->q_start[u.sequence + 1] <= rows[i].row) {
+            u.sequence++;
+        }
+        u.first_row = rows[i].row - a->q_start[u.sequence];
+        add_unit(plan, a, u);
+    }
+    return st;
+}
+
 enum wf_status attention_plan_init(struct attention_plan *plan,
                                    const struct attention *a,
                                    double budget_macs,
@@ -260,16 +301,12 @@ enum wf_status attention_plan_init(struct attention_plan *plan,
                                    struct wf_error *err)
 {
     double budget = budget_macs > 0 ? budget_macs : DEFAULT_BUDGET;
-    size_t marks = (size_t)a->total_q * (size_t)a->kv_heads;
     enum wf_status st;
 
     *plan = (struct attention_plan){ .seed = seed };
-    plan->slot_of = wf_calloc(marks, sizeof(*plan->slot_of));
-    if (!plan->slot_of) {
-        return no_memory(err);
-    }
-    for (size_t i = 0; i < marks; i++) {
-        plan->slot_of[i] = -1;
+    st = make_slots(plan, a, err);
+    if (st != WF_OK) {
+        return st;
     }
     for (int64_t b = 0; b < a->batch; b++) {
         plan->all_macs += pair_macs(a, b, a->q_len[b]) * (double)a->kv_heads;

@@ -3,7 +3,7 @@
  * rows, never a whole sequence. Beside O it carries what the error model needs. Threads
  * take units (sequence, kv head, rows) from a shared counter; every result has one
  * writer. */
-#include "kernels/attention/attention_ref.h"
+#include "kernels/attention/attention_naive_check.h"
 
 #include "core/buf.h"
 
@@ -385,6 +385,42 @@ static enum wf_status allocate_results(struct attention_reference *ref,
     return WF_OK;
 }
 
+/* Computes the rows of the plan. */
+static enum wf_status compute(struct attention_reference *ref, struct wf_error *err)
+{
+    enum wf_status st = allocate_results(ref, err);
+
+    return st == WF_OK ? run_workers(ref, err) : st;
+}
+
+enum wf_status attention_reference_of_rows(const struct attention_reference *like,
+                                           const struct attention_row_head *rows,
+                                           size_t n,
+                                           struct attention_reference **ret,
+                                           struct wf_error *err)
+{
+    struct attention_reference *ref = wf_calloc(1, sizeof(*ref));
+    enum wf_status st;
+
+    if (!ref) {
+        return wf_errorf(err, WF_ENOMEM, "out of memory for an attention reference");
+    }
+    ref->a = like->a;
+    ref->source = like->source;
+    ref->tolerance = like->tolerance;
+    st = attention_plan_rows(&ref->plan, ref->a, rows, n, err);
+    if (st == WF_OK) {
+        ref->threads = 1;
+        st = compute(ref, err);
+    }
+    if (st != WF_OK) {
+        attention_reference_free(ref);
+        return st;
+    }
+    *ret = ref;
+    return WF_OK;
+}
+
 enum wf_status attention_reference_from(const struct attention *a,
                                         const struct attention_source *source,
                                         const struct wf_reference_options *options,
@@ -404,10 +440,7 @@ enum wf_status attention_reference_from(const struct attention *a,
     st = attention_plan_init(&ref->plan, a, options->budget_macs, seed, err);
     if (st == WF_OK) {
         ref->threads = thread_count(options->threads, ref->plan.unit_count);
-        st = allocate_results(ref, err);
-    }
-    if (st == WF_OK) {
-        st = run_workers(ref, err);
+        st = compute(ref, err);
     }
     if (st != WF_OK) {
         attention_reference_free(ref);
@@ -514,5 +547,13 @@ static uint64_t held_bytes(const struct wf_reference *arg)
            (uint64_t)ref->threads * worker;
 }
 
-const struct wf_reference_ops attention_reference_ops = { create, destroy, check,
-                                                          held_bytes };
+const struct wf_reference_ops attention_reference_ops = {
+    .create = create,
+    .destroy = destroy,
+    .check = check,
+    .bytes = held_bytes,
+    .complete = attention_complete,
+    .naive_work = attention_naive_work,
+    .naive_bytes = attention_naive_bytes,
+    .check_naive = attention_check_naive,
+};

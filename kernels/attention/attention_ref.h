@@ -129,6 +129,15 @@ enum wf_status attention_plan_init(struct attention_plan *plan,
                                    double budget_macs,
                                    uint64_t seed,
                                    struct wf_error *err);
+/* The kv heads of single rows (of Q) and query heads, each once. */
+struct attention_row_head {
+    int64_t row, head;
+};
+enum wf_status attention_plan_rows(struct attention_plan *plan,
+                                   const struct attention *a,
+                                   const struct attention_row_head *rows,
+                                   size_t n,
+                                   struct wf_error *err);
 void attention_plan_fini(struct attention_plan *plan);
 
 /* --- attention_ref.c --- */
@@ -152,6 +161,12 @@ enum wf_status attention_reference_from(const struct attention *a,
                                         struct attention_reference **ret,
                                         struct wf_error *err);
 void attention_reference_free(struct attention_reference *ref);
+/* The reference of a few rows of the same problem and inputs. */
+enum wf_status attention_reference_of_rows(const struct attention_reference *like,
+                                           const struct attention_row_head *rows,
+                                           size_t n,
+                                           struct attention_reference **ret,
+                                           struct wf_error *err);
 
 /* --- attention_check.c --- */
 enum wf_status attention_reference_check(struct attention_reference *ref,

@@ -7,6 +7,7 @@ target_sources(wf_ops PRIVATE
   ${dir}/attention_diagnose.c
   ${dir}/attention_gather.c
   ${dir}/attention_inputs.c
+  ${dir}/attention_naive_check.c
   ${dir}/attention_place.c
   ${dir}/attention_plan.c
   ${dir}/attention_ref.c

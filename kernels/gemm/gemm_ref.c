@@ -1,7 +1,7 @@
 /* Life of a gemm reference: makes the inputs once (the case's own bytes), their norms
  * and the error model, and chooses the check. The choice depends on the case and the
  * budget only, so that equal runs are checked alike on every machine. */
-#include "kernels/gemm/gemm_check.h"
+#include "kernels/gemm/gemm_naive_check.h"
 
 #include "core/buf.h"
 #include "kernels/gemm/openblas.h"
@@ -253,4 +253,8 @@ const struct wf_reference_ops gemm_reference_ops = {
     .destroy = destroy,
     .check = check,
     .bytes = held_bytes,
+    .complete = gemm_complete,
+    .naive_work = gemm_naive_work,
+    .naive_bytes = gemm_naive_bytes,
+    .check_naive = gemm_check_naive,
 };
