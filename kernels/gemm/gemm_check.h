@@ -61,8 +61,6 @@ struct gemm_tally {
     double first_got, first_want;
     int64_t first_unwritten[3], unwritten_position; /* when unwritten > 0 */
     int64_t first_tile; /* least max(row, column) of a wrong element */
-    double accumulate;  /* largest part of an error that only accumulation can explain,
-                           over ||a|| ||b||; wrong elements of floats only */
     struct wf_error_map map;
     bool peers; /* count for struct wf_peer_tally too */
     struct wf_peer_tally peer;
@@ -71,7 +69,8 @@ struct gemm_tally {
 };
 
 struct wf_reference {
-    struct gemm g;
+    const struct gemm *problem; /* as the kernel sees it; the case's */
+    struct gemm g;              /* with the strides of what is held here */
     struct wf_reference_options options;
     uint64_t seed;
     bool sampled;        /* product check instead of the full reference */

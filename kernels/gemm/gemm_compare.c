@@ -165,10 +165,7 @@ static void look_closely(struct gemm_tally *tally,
     const struct gemm_sample s = { row->batch, row->row, row->col + j, row->got[j],
                                    want };
     if (v == WRONG && isfinite(want)) {
-        const double norms = row->a_norm * row->b_norm[j];
-        const double rest = fabs(s.got - want) - (tolerance - t->accumulate * norms);
         count_error(tally, fabs(s.got - want), want);
-        tally->accumulate = fmax(tally->accumulate, norms > 0 ? rest / norms : 0.0);
     }
     count_wrong(tally, &ref->g, v, &s, tolerance);
 }

@@ -190,6 +190,7 @@ static enum wf_status create(const struct wf_case *c,
     if (ref == NULL) {
         return wf_errorf(err, WF_ENOMEM, "no memory for a gemm reference");
     }
+    ref->problem = g;
     ref->g = *g;
     ref->options = *options;
     ref->seed = wf_case_seed(c) + options->seed_offset;

@@ -8,8 +8,11 @@ target_sources(wf_ops PRIVATE
   ${dir}/gemm_freivalds.c
   ${dir}/gemm_full.c
   ${dir}/gemm_inputs.c
+  ${dir}/gemm_mistakes.c
+  ${dir}/gemm_noise.c
   ${dir}/gemm_naive_check.c
   ${dir}/gemm_panel.c
+  ${dir}/gemm_places.c
   ${dir}/gemm_ref.c
   ${dir}/gemm_shape.c
   ${dir}/gemm_tolerance.c
