@@ -417,44 +417,28 @@ static enum wf_status read_devices(struct wf_run_request *r, struct wf_error *er
     return status;
 }
 
-/* What a runtime that models is asked for; passed on as it is. */
-static enum wf_status check_emulation(const struct wf_json *m, struct wf_error *err)
+/* What a runner is asked for beyond the time; passed on as it is. */
+static enum wf_status check_options(const struct wf_json *m, struct wf_error *err)
 {
     const char *mfma = "fast";
+    const char *naive = "auto";
+    int64_t launches = 0;
     bool flag = false;
     enum wf_status status = wf_json_opt_string(m, "mfma", &mfma, err);
     status = status == WF_OK ? wf_json_opt_bool(m, "checks", &flag, err) : status;
     status = status == WF_OK ? wf_json_opt_bool(m, "counters", &flag, err) : status;
+    status = status == WF_OK ? wf_json_opt_string(m, "naive", &naive, err) : status;
+    status = status == WF_OK
+                 ? wf_json_opt_i64(m, "launches", 2, MAX_LAUNCHES, &launches, err)
+                 : status;
     if (status == WF_OK && strcmp(mfma, "fast") != 0 && strcmp(mfma, "exact") != 0) {
         status =
             wf_errorf(err, WF_EINVAL, "mfma must be fast or exact, not '%.40s'", mfma);
     }
-    return status;
-}
-
-/* How much is checked (docs/wire.md); passed on as it is. */
-static enum wf_status check_checks(const struct wf_json *m, struct wf_error *err)
-{
-    const char *naive = "auto";
-    int64_t launches = 0;
-    enum wf_status status =
-        wf_json_opt_i64(m, "launches", 2, MAX_LAUNCHES, &launches, err);
-    status = status == WF_OK ? wf_json_opt_string(m, "naive", &naive, err) : status;
     if (status == WF_OK && strcmp(naive, "auto") != 0 && strcmp(naive, "on") != 0 &&
         strcmp(naive, "off") != 0) {
         status = wf_errorf(err, WF_EINVAL, "naive must be auto, on or off, not '%.40s'",
                            naive);
-    }
-    return status;
-}
-
-static enum wf_status check_icache(const struct wf_json *m, struct wf_error *err)
-{
-    const char *mode = "hot";
-    enum wf_status status = wf_json_opt_string(m, "icache", &mode, err);
-    if (status == WF_OK && strcmp(mode, "hot") != 0 && strcmp(mode, "cold") != 0) {
-        status =
-            wf_errorf(err, WF_EINVAL, "icache must be hot or cold, not '%.40s'", mode);
     }
     return status;
 }
@@ -482,8 +466,7 @@ static enum wf_status read_measure(struct wf_run_request *r, struct wf_error *er
     status = status == WF_OK
                  ? wf_json_opt_i64(m, "budget_ms", 0, 3600000, &r->budget_ms, err)
                  : status;
-    status = status == WF_OK ? check_emulation(m, err) : status;
-    status = status == WF_OK ? check_checks(m, err) : status;
+    status = status == WF_OK ? check_options(m, err) : status;
     status = status == WF_OK ? check_icache(m, err) : status;
     if (status == WF_OK && !(ci >= 0 && ci < 1)) {
         status = wf_errorf(err, WF_ERANGE, "ci_target must be at least 0 and below 1");
