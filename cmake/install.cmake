@@ -37,6 +37,9 @@ foreach(pack IN LISTS packs)
   install(DIRECTORY ${pack} DESTINATION reference-packs COMPONENT node)
 endforeach()
 install(DIRECTORY ${WF_SHARE}/wavefarm/suites DESTINATION share/wavefarm COMPONENT node)
+# What `wavefarm selftest mutants` runs; beside the suites, so that nothing else finds it.
+install(DIRECTORY ${WF_SHARE}/wavefarm/mutants DESTINATION share/wavefarm COMPONENT node
+  PATTERN "*.d" EXCLUDE)
 install(DIRECTORY ${WF_SHARE}/wavefarm/pages DESTINATION share/wavefarm
   COMPONENT coordinator)
 install(FILES ${WF_SHARE}/man/man1/wavefarm.1 DESTINATION share/man/man1 COMPONENT node)

@@ -7,7 +7,8 @@
 #       compiles the kernel entries (kernels/<op>/<name>.json) whose "arch" holds ARCH,
 #       or the ENTRIES named. FORMAT: co for gfx*; for sm_* cubin where nvcc is found,
 #       else ptx.
-#   wf_library_pack(NAME wavefarm-host TARGETS lib... ENTRIES kernels/gemm/x.json...)
+#   wf_library_pack(NAME wavefarm-host TARGETS lib... ENTRIES kernels/gemm/x.json...
+#                   [FOLDER ...])
 #       copies shared libraries and makes a pack of the library entries.
 #
 # Configure fails when a .hip has no entry beside it, or an entry's source is not there.
@@ -133,11 +134,14 @@ function(wf_device_pack)
 endfunction()
 
 function(wf_library_pack)
-  cmake_parse_arguments(P "" "NAME" "TARGETS;ENTRIES" ${ARGN})
+  cmake_parse_arguments(P "" "NAME;FOLDER" "TARGETS;ENTRIES" ${ARGN})
   if(NOT P_NAME OR NOT P_TARGETS OR NOT P_ENTRIES)
     message(FATAL_ERROR "wf_library_pack needs NAME, TARGETS and ENTRIES")
   endif()
-  set(out ${CMAKE_BINARY_DIR}/packs/${P_NAME})
+  if(NOT P_FOLDER)
+    set(P_FOLDER packs)
+  endif()
+  set(out ${CMAKE_BINARY_DIR}/${P_FOLDER}/${P_NAME})
   set(files "")
   foreach(target IN LISTS P_TARGETS)
     list(APPEND files --file $<TARGET_FILE:${target}>)
@@ -164,8 +168,10 @@ function(wf_library_pack)
             ${recorded} ${files} --depfile ${out}.d ${P_ENTRIES}
     DEPENDS wf-packgen ${P_TARGETS} ${entries}
     DEPFILE ${out}.d
-    COMMENT "Making packs/${P_NAME}"
+    COMMENT "Making ${P_FOLDER}/${P_NAME}"
     VERBATIM)
   add_custom_target(pack-${P_NAME} ALL DEPENDS ${out}/pack.json)
-  set_property(GLOBAL APPEND PROPERTY WF_PACKS ${out})
+  if(P_FOLDER STREQUAL "packs")
+    set_property(GLOBAL APPEND PROPERTY WF_PACKS ${out})
+  endif()
 endfunction()
