@@ -443,6 +443,17 @@ static enum wf_status check_options(const struct wf_json *m, struct wf_error *er
     return status;
 }
 
+static enum wf_status check_icache(const struct wf_json *m, struct wf_error *err)
+{
+    const char *mode = "hot";
+    enum wf_status status = wf_json_opt_string(m, "icache", &mode, err);
+    if (status == WF_OK && strcmp(mode, "hot") != 0 && strcmp(mode, "cold") != 0) {
+        status =
+            wf_errorf(err, WF_EINVAL, "icache must be hot or cold, not '%.40s'", mode);
+    }
+    return status;
+}
+
 static enum wf_status read_measure(struct wf_run_request *r, struct wf_error *err)
 {
     static const char *const keys[] = { "measure", "cold",   "ci_target", "budget_ms",
