@@ -7,6 +7,7 @@
 
 #include "core/clock.h"
 #include "core/file.h"
+#include "core/log.h"
 #include "core/parse.h"
 #include "runner/paths.h"
 #include "runner/request.h"
@@ -36,6 +37,8 @@ struct running {
     struct wf_buf text; /* what came so far */
     size_t seen;        /* bytes of it that are whole lines already looked at */
     char stage[64];
+    int64_t waiting_ns; /* when it began to wait for the device; 0: it does not */
+    int64_t waited_ns;
     bool has_result;
     bool is_error;
     size_t result_at; /* where the JSON of "result" or "error" begins in text */
@@ -143,6 +146,11 @@ static void take_line(struct running *r, char *line)
     int64_t pid = 0;
     if (strncmp(line, "stage ", 6) == 0) {
         (void)snprintf(r->stage, sizeof(r->stage), "%s", line + 6);
+        r->waited_ns += r->waiting_ns ? wf_monotonic_ns() - r->waiting_ns : 0;
+        r->waiting_ns = 0;
+    } else if (strncmp(line, "waiting ", 8) == 0) {
+        r->waiting_ns = wf_monotonic_ns();
+        wf_log(WF_LOG_INFO, "waiting: %s", line + 8);
     } else if (strncmp(line, "subject ", 8) == 0) {
         if (wf_parse_i64(line + 8, "pid", 2, INT32_MAX, &pid, NULL) == WF_OK) {
             r->subject = (pid_t)pid;
@@ -230,6 +238,16 @@ static void let_end(struct running *r)
     }
 }
 
+/* Time that the judge waited for others to leave the device, which is not the task's.
+ */
+static int64_t waited_ns(const struct wf_execute_request *request,
+                         const struct running *r)
+{
+    int64_t now_ns = r->waiting_ns ? wf_monotonic_ns() - r->waiting_ns : 0;
+    int64_t most_ns = request->lock_timeout_ns;
+    return r->waited_ns + (now_ns < most_ns ? now_ns : most_ns);
+}
+
 static enum wf_status wait_result(const struct wf_execute_request *request,
                                   struct running *r,
                                   bool *ret_cancelled,
@@ -242,7 +260,7 @@ static enum wf_status wait_result(const struct wf_execute_request *request,
             *ret_cancelled = true;
             return WF_OK;
         }
-        if (wf_monotonic_ns() >= until_ns) {
+        if (wf_monotonic_ns() >= until_ns + waited_ns(request, r)) {
             return wf_errorf(
                 err, WF_ETIMEOUT,
                 "the judge passed the task's deadline of %lld ms in stage %s",

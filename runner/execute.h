@@ -72,6 +72,8 @@ struct wf_execute_request {
                             killed only a grace period later */
     int64_t kernel_deadline_ns; /* one checked launch or one group of timed batches, 0:
                                    60 s; never more than deadline_ns */
+    int64_t lock_timeout_ns;    /* waiting for a device that others measure on, 0: 10
+                                   min; not part of deadline_ns */
     int threads;                /* for the reference, 0: all */
     double reference_budget_macs; /* 0: the op's default */
     /* The proof that cold is cold on this device, a JSON object's text

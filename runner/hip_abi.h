@@ -110,10 +110,5 @@ struct wf_rt_tensor_map {
     uint32_t box[5];
     uint32_t swizzle_bytes;
 };
-struct wf_rt_power { /* NaN where unknown */
-    uint32_t size;
-    double clock_mhz, memory_clock_mhz, power_w, temperature_c;
-    uint64_t throttle_reasons; /* runtime's own bits; 0 none */
-};
 
 #endif

@@ -2,6 +2,7 @@
 #include "runner/judge_meter.h"
 
 #include "core/clock.h"
+#include "runner/batch_rule.h"
 #include "runner/stopping.h"
 
 #include <math.h>
@@ -13,6 +14,7 @@
 #define LEAD_MAX         8u
 #define LEAD_BELOW_NS    10e6
 #define HOST_SHARE_LEAST 100.0
+#define TICK_LIMIT_NS    (10 * SECOND_NS)
 
 static enum wf_status unpack_group(const struct wf_buf *reply,
                                    uint32_t batches,
@@ -59,12 +61,26 @@ enum wf_status meter_run_group(struct meter *m,
     return st;
 }
 
+enum wf_status meter_find_tick(struct meter *m, struct wf_error *err)
+{
+    struct wf_sp_tick tick = { 0 };
+    enum wf_status st =
+        judge_get(m->j, WF_SP_TICK, NULL, 0, TICK_LIMIT_NS, &tick, sizeof(tick), err);
+    bool good = isfinite(tick.tick_ms) && tick.tick_ms > 0 && tick.tick_ms < 1e3;
+    m->tick_ns = good ? tick.tick_ms * 1e6 : 0;
+    return st == WF_OK ? wf_json_set_f64(m->j->result->details, "event_tick_ns",
+                                         m->tick_ns, err)
+                       : st;
+}
+
 void meter_set_batch(struct meter *m)
 {
     m->launches =
         judge_has_inout(m->j)
             ? 1
-            : stopping_launches(m->estimate_ns, m->j->request->measure.batch_min_ns);
+            : stopping_launches(
+                  m->estimate_ns,
+                  batch_least_ns(m->j->request->measure.batch_min_ns, m->tick_ns));
     m->lead = 0;
     if (!m->j->request->device->library_kernels && !judge_has_inout(m->j) &&
         m->estimate_ns < LEAD_BELOW_NS) {

@@ -8,6 +8,7 @@
 #include "core/parse.h"
 #include "runner/paths.h"
 #include "runner/request.h"
+#include "runner/telemetry.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -130,6 +131,20 @@ static void end_orphans(void)
     }
 }
 
+/* The helper is forked now, while this process is small and holds nothing. Without it
+ * the figures are unknown, which the result says. */
+static struct telemetry *start_telemetry(const struct wf_execute_request *request)
+{
+    struct telemetry *t = NULL;
+    const struct wf_device *d = request->device;
+    const struct telemetry_options o = { d->runtime, d->pci_bus_id, judge_sysfs_root(),
+                                         0 };
+    if (request->measure.measure && !d->times_modelled && d->pci_bus_id[0]) {
+        (void)telemetry_start(&o, &t, NULL);
+    }
+    return t;
+}
+
 /* Runs the task and sends its result. */
 static enum wf_status run(const struct wf_execute_request *request,
                           struct wf_error *err)
@@ -149,12 +164,14 @@ static enum wf_status run(const struct wf_execute_request *request,
         judge.subject_program = subject;
         judge.deadline_ns = wf_monotonic_ns() + request->deadline_ns;
         judge.say = say;
+        judge.telemetry = start_telemetry(request);
         st = judge_run(&judge, err);
     }
     if (st == WF_OK) {
         st = result_to_json(&result, &json, err);
     }
     judge_teardown(&judge);
+    telemetry_stop(judge.telemetry);
     end_orphans();
     if (st == WF_OK) {
         st = send_line("result", json, err);

@@ -10,6 +10,7 @@
 #include "runner/judge_audit.h"
 
 #include "runner/icache.h"
+#include <stdlib.h>
 
 /* Launches cannot be handed over faster than this kernel runs: then the time is the
  * host's, and the result says so. */
@@ -74,7 +75,6 @@ static enum wf_status prepare(struct judge *j, bool *ret_can, struct wf_error *e
     return st == WF_OK ? judge_set_reset(j, err) : st;
 }
 
-enum wf_status judge_measure(struct judge *j,
 /* The samples beside the audit's launches. More of these leave outputs of no timed
  * launch, so a batch follows. */
 static enum wf_status compare_audit(struct meter *m, struct wf_error *err)
@@ -98,6 +98,7 @@ static enum wf_status compare_audit(struct meter *m, struct wf_error *err)
     return st;
 }
 
+enum wf_status judge_measure(struct judge *j,
                              const struct wf_sp_ran *checked,
                              size_t *ret_last_set,
                              struct wf_error *err)
@@ -111,7 +112,8 @@ static enum wf_status compare_audit(struct meter *m, struct wf_error *err)
     if (st == WF_OK && !can) {
         return judge_launch(j, &ran, err); /* outputs to judge all the same */
     }
-    meter_start_power(&m);
+    st = st == WF_OK ? meter_begin(&m, err) : st;
+    st = st == WF_OK ? meter_find_tick(&m, err) : st;
     m.estimate_ns = meter_plan_ns(checked->event_ms * 1e6, (double)checked->host_ns);
     meter_set_batch(&m);
     if (st == WF_OK) {
@@ -121,16 +123,16 @@ static enum wf_status compare_audit(struct meter *m, struct wf_error *err)
         st = meter_check_clocks(&m, err);
     }
     if (st == WF_OK) {
-        st = meter_sample(&m, err);
-    }
-        st = judge_audit(j, m.estimate_ns, err);
+        st = judge_audit(j, err);
     }
     if (st == WF_OK && !j->done) {
-    if (st == WF_OK) {
-        st = meter_check_floor(&m, err);
+        st = meter_sample(&m, err);
+    }
     if (st == WF_OK && !j->done) {
         st = compare_audit(&m, err);
     }
+    if (st == WF_OK) {
+        st = meter_check_floor(&m, err);
     }
     if (st == WF_OK) {
         st = note_enqueue(&m, err);
@@ -138,7 +140,10 @@ static enum wf_status compare_audit(struct meter *m, struct wf_error *err)
     if (st == WF_OK) {
         st = wf_json_set_u64(j->result->details, "sets", j->sets, err);
     }
-    amd_power_stop(m.amd);
+    if (st == WF_OK) {
+        st = meter_note_conditions(&m, err);
+    }
+    meter_end(&m);
     *ret_last_set = m.last;
     return st;
 }

@@ -3,8 +3,10 @@
 #ifndef WF_RUNNER_JUDGE_METER_H
 #define WF_RUNNER_JUDGE_METER_H
 
-#include "runner/amd_power.h"
+#include "runner/device_lock.h"
 #include "runner/judge.h"
+#include "runner/placement.h"
+#include "runner/telemetry.h"
 
 struct meter {
     struct judge *j;
@@ -16,7 +18,11 @@ struct meter {
     uint32_t last; /* set of the last launch */
     int64_t spent_ns;
     double enqueue_ns, event_ns; /* sums over the timed batches */
-    struct amd_power *amd;       /* NULL: the runtime tells clocks and power */
+    double tick_ns;              /* of the events; 0: not known */
+    struct device_lock *lock;
+    bool is_placed;
+    struct placed placed;
+    struct telemetry_errors errors_before;
 };
 
 /* One group of batches, as the subject measured it. */
@@ -33,6 +39,8 @@ enum wf_status meter_run_group(struct meter *m,
                                struct group *ret,
                                struct wf_error *err);
 void meter_set_batch(struct meter *m);
+/* The smallest step of the device's events, once a task. */
+enum wf_status meter_find_tick(struct meter *m, struct wf_error *err);
 struct wf_sp_measure meter_group_request(const struct meter *m);
 /* A launch's time to plan with: a clock that says nothing, or next to nothing beside
  * what passed on the host, must not lead to endless batches. */
@@ -42,8 +50,13 @@ double meter_per_launch_ns(const struct wf_sp_sample *s, uint32_t launches);
 /* judge_warmup.c */
 enum wf_status meter_warm_up(struct meter *m, struct wf_error *err);
 
+/* judge_conditions.c: the lock, the processors, what was known before; after the
+ * samples; in any case at the end. */
+enum wf_status meter_begin(struct meter *m, struct wf_error *err);
+enum wf_status meter_note_conditions(struct meter *m, struct wf_error *err);
+void meter_end(struct meter *m);
+
 /* judge_samples.c */
-void meter_start_power(struct meter *m);
 enum wf_status meter_sample(struct meter *m, struct wf_error *err);
 
 /* judge_plausible.c: before the samples, and after them. */

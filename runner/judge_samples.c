@@ -4,61 +4,40 @@
 
 #include "core/stats.h"
 #include "runner/stopping.h"
+#include "runner/throttle.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define CLOCK_DROP       0.9
-#define POWER_TIMEOUT_MS 200
+#define CLOCK_DROP 0.9
 
-/* ROCm's runtime has no call for clocks and power: amdgpu's sysfs has. */
-void meter_start_power(struct meter *m)
+/* One more sample; its batch is taken to have had its share of the group's time, in
+ * order, and gets the readings that lie in there. */
+static struct result_sample make_sample(const struct meter *m,
+                                        const struct wf_sp_measure *want,
+                                        const struct group *g,
+                                        uint32_t i)
 {
-    const struct wf_device *d = m->j->request->device;
-    const char *root = getenv("WAVEFARM_SYSFS");
-    if (strcmp(d->runtime, "amd") == 0 && d->pci_bus_id[0] && !d->times_modelled) {
-        /* Without it the figures are unknown, which the result shows. */
-        (void)amd_power_start(root && root[0] ? root : "/sys", d->pci_bus_id,
-                              POWER_TIMEOUT_MS, &m->amd, NULL);
-    }
-}
-
-static enum wf_status read_power(struct meter *m,
-                                 struct wf_sp_power *ret,
-                                 struct wf_error *err)
-{
-    *ret =
-        (struct wf_sp_power){ (double)NAN, (double)NAN, (double)NAN, (double)NAN, 0 };
-    if (m->j->request->device->library_kernels) {
-        return WF_OK;
-    }
-    if (m->amd) {
-        amd_power_read(m->amd, ret);
-        return WF_OK;
-    }
-    return judge_get(m->j, WF_SP_POWER, NULL, 0, 10 * SECOND_NS, ret, sizeof(*ret),
-                     err);
-}
-
-/* Reasons that make a sample not count. NVIDIA's software power cap (bit 2) is left
- * out: it is how such a card runs under full load, and its clock stands beside the
- * sample. */
-static bool is_throttled(const struct wf_device *device,
-                         const struct wf_sp_power *power)
-{
-    uint64_t normal = strcmp(device->runtime, "cuda") == 0 ? 4 : 0;
-    return (power->throttle_reasons & ~normal) != 0;
+    struct telemetry_figures f;
+    int64_t share_ns = g->wall_ns / want->batches;
+    int64_t from_ns = g->start_ns + share_ns * i;
+    telemetry_between(m->j->telemetry, from_ns, from_ns + share_ns, &f);
+    return (
+        struct result_sample){ .ns = meter_per_launch_ns(&g->sample[i], want->launches),
+                               .clock_mhz = f.clock_mhz,
+                               .power_w = f.power_w,
+                               .temperature_c = f.temperature_c,
+                               .reasons = f.reasons,
+                               .flagged = throttle_counts(f.reasons) };
 }
 
 static enum wf_status add_samples(struct meter *m,
                                   const struct wf_sp_measure *want,
                                   const struct group *g,
-                                  const struct wf_sp_power power[2],
                                   struct wf_error *err)
 {
     struct result_timing *t = &m->j->result->timing;
-    const struct wf_device *device = m->j->request->device;
     struct result_sample *grown =
         wf_realloc_array(t->sample, t->count + want->batches, sizeof(*grown));
     if (!grown) {
@@ -67,20 +46,15 @@ static enum wf_status add_samples(struct meter *m,
     t->sample = grown;
     for (uint32_t i = 0; i < want->batches; i++) {
         double event_ns = g->sample[i].event_ms * 1e6;
-        t->sample[t->count++] = (struct result_sample){
-            .ns = meter_per_launch_ns(&g->sample[i], want->launches),
-            .clock_mhz = (power[0].clock_mhz + power[1].clock_mhz) / 2,
-            .power_w = (power[0].power_w + power[1].power_w) / 2,
-            .flagged =
-                is_throttled(device, &power[0]) || is_throttled(device, &power[1])
-        };
+        const struct result_sample s = make_sample(m, want, g, i);
         bool valid = isfinite(event_ns) && event_ns > 0;
+        t->sample[t->count++] = s;
         m->spent_ns +=
             valid && event_ns < 3600e9 ? (int64_t)event_ns : g->wall_ns / want->batches;
         m->event_ns += valid ? event_ns : 0;
         m->enqueue_ns += (double)g->sample[i].enqueue_ns;
-        t->has_power =
-            t->has_power || isfinite(power[1].clock_mhz) || isfinite(power[1].power_w);
+        t->has_power = t->has_power || isfinite(s.clock_mhz) || isfinite(s.power_w) ||
+                       isfinite(s.temperature_c);
     }
     return WF_OK;
 }
@@ -88,19 +62,12 @@ static enum wf_status add_samples(struct meter *m,
 static enum wf_status one_group(struct meter *m, struct wf_error *err)
 {
     struct group g;
-    struct wf_sp_power power[2];
     struct wf_sp_measure want = meter_group_request(m);
     size_t left =
         (size_t)m->j->request->measure.max_samples - m->j->result->timing.count;
     want.batches = left < want.batches ? (uint32_t)left : want.batches;
-    enum wf_status st = read_power(m, &power[0], err);
-    if (st == WF_OK) {
-        st = meter_run_group(m, &want, &g, err);
-    }
-    if (st == WF_OK) {
-        st = read_power(m, &power[1], err);
-    }
-    return st == WF_OK ? add_samples(m, &want, &g, power, err) : st;
+    enum wf_status st = meter_run_group(m, &want, &g, err);
+    return st == WF_OK ? add_samples(m, &want, &g, err) : st;
 }
 
 static int compare_doubles(const void *a, const void *b)

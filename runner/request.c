@@ -14,7 +14,7 @@
     X(pack_id) X(provenance_file) X(kernel) X(dataset_folder)      \
     X(cold_probe)
 #define INTS(X) X(repetition) X(attempt) X(threads)
-#define TIMES(X) X(deadline_ns) X(kernel_deadline_ns)
+#define TIMES(X) X(deadline_ns) X(kernel_deadline_ns) X(lock_timeout_ns)
 /* clang-format on */
 
 enum wf_status wf_naive_parse(const char *text,
@@ -97,11 +97,14 @@ enum wf_status request_complete(struct wf_execute_request *r, struct wf_error *e
         r->kernel_deadline_ns =
             r->device->times_modelled ? r->deadline_ns : 60 * SECOND_NS;
     }
+    if (r->lock_timeout_ns == 0) {
+        r->lock_timeout_ns = 600 * SECOND_NS;
+    }
     if (r->attempt < 0 || r->repetition < 0) {
         return wf_errorf(err, WF_EINVAL, "attempt %d, repetition %d", r->attempt,
                          r->repetition);
     }
-    if (r->deadline_ns < 0 || r->kernel_deadline_ns < 0 || r->threads < 0 ||
+    if (r->deadline_ns < 0 || r->kernel_deadline_ns < 0 || r->lock_timeout_ns < 0 || r->threads < 0 ||
         !(r->reference_budget_macs >= 0)) {
         return wf_errorf(err, WF_EINVAL, "a negative deadline, thread count or budget");
     }

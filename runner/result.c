@@ -38,6 +38,7 @@ void result_fini(struct result *r)
 {
     free(r->timing.sample);
     wf_json_free(r->provenance);
+    wf_json_free(r->placement);
     wf_json_free(r->details);
 }
 
@@ -335,7 +336,8 @@ enum wf_status result_to_json(const struct result *r,
     STEP(set_small_objects(r, obj, err));
     BUILD("code", code_to_json(r, &child, err));
     BUILD("device", wf_device_to_json(r->request->device, &child, err));
-    BUILD("environment", result_environment_to_json(r->request->device, &child, err));
+    BUILD("environment",
+          result_environment_to_json(r->request->device, r->placement, &child, err));
     STEP(set_verdict(r, obj, err));
     BUILD("work", work_to_json(r, &child, err));
     STEP(set_numbers(r, obj, err));

@@ -7,9 +7,10 @@
 #include "runner/execute.h"
 
 struct result_sample {
-    double ns; /* per launch, as the clock said it */
-    double clock_mhz, power_w;
-    bool flagged; /* taken while throttled */
+    double ns;                                /* per launch, as the clock said it */
+    double clock_mhz, power_w, temperature_c; /* NaN: unknown */
+    uint32_t reasons;                         /* of throttle.h */
+    bool flagged;                             /* taken while throttled */
 };
 
 struct result_timing {
@@ -53,8 +54,9 @@ struct result {
     double peak_flops, peak_bytes_per_s, roofline_ns;
     struct result_phases phases;
     uint64_t judge_peak_bytes, subject_peak_bytes, case_bytes;
-    uint64_t reference_bytes; /* part of judge_peak_bytes; 0: no reference was made */
-    struct wf_json *details;  /* an object */
+    uint64_t reference_bytes;  /* part of judge_peak_bytes; 0: no reference was made */
+    struct wf_json *details;   /* an object */
+    struct wf_json *placement; /* of judge and subject while measured; NULL: not */
 };
 
 enum wf_status result_init(struct result *r,
@@ -92,6 +94,7 @@ enum wf_status result_set_tolerance_inputs(const struct wf_check_report *c,
                                            struct wf_error *err);
 /* result_environment.c */
 enum wf_status result_environment_to_json(const struct wf_device *device,
+                                          const struct wf_json *placement,
                                           struct wf_json **ret,
                                           struct wf_error *err);
 

@@ -38,6 +38,7 @@ static void file_value(const char *path,
 }
 
 enum wf_status result_environment_to_json(const struct wf_device *device,
+                                          const struct wf_json *placement,
                                           struct wf_json **ret,
                                           struct wf_error *err)
 {
@@ -55,6 +56,8 @@ enum wf_status result_environment_to_json(const struct wf_device *device,
     st = st == WF_OK ? wf_json_set_string(obj, "cpu", cpu, err) : st;
     st = st == WF_OK ? wf_json_set_string(obj, "driver", device->driver, err) : st;
     st = st == WF_OK ? wf_json_set_string(obj, "wavefarm", wf_version, err) : st;
+    st = st == WF_OK && placement ? wf_json_set_copy(obj, "placement", placement, err)
+                                  : st;
     if (st != WF_OK) {
         wf_json_free(obj);
         return st;

@@ -3,6 +3,7 @@
 #include "runner/result.h"
 
 #include "core/stats.h"
+#include "core/stats_series.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -52,8 +53,23 @@ static enum wf_status set_figures(struct wf_json *obj,
     return st == WF_OK ? set_figure(obj, "ci_hi", s->ci_hi, err) : st;
 }
 
+/* See core/stats_series.h. */
+static enum wf_status set_series(struct wf_json *obj,
+                                 const struct wf_series *s,
+                                 struct wf_error *err)
+{
+    enum wf_status st = set_figure(obj, "p01", s->p01, err);
+    st = st == WF_OK ? set_figure(obj, "p05", s->p05, err) : st;
+    st = st == WF_OK ? set_figure(obj, "p95", s->p95, err) : st;
+    st = st == WF_OK ? set_figure(obj, "p99", s->p99, err) : st;
+    st = st == WF_OK ? set_figure(obj, "drift", s->drift, err) : st;
+    st = st == WF_OK ? set_figure(obj, "autocorrelation", s->autocorrelation, err) : st;
+    return st == WF_OK ? set_figure(obj, "effective_samples", s->effective_n, err) : st;
+}
+
 struct arrays {
-    struct wf_json *samples, *invalid, *flagged, *clock, *power;
+    struct wf_json *samples, *invalid, *flagged, *clock, *power, *temperature,
+        *throttle;
 };
 
 static enum wf_status push_sample(struct arrays *a,
@@ -76,6 +92,12 @@ static enum wf_status push_sample(struct arrays *a,
     if (st == WF_OK && t->has_power) {
         st = wf_json_push_f64(a->power, s->power_w, err);
     }
+    if (st == WF_OK && t->has_power) {
+        st = wf_json_push_f64(a->temperature, s->temperature_c, err);
+    }
+    if (st == WF_OK && t->has_power) {
+        st = wf_json_push_i64(a->throttle, s->reasons, err);
+    }
     return st;
 }
 
@@ -84,17 +106,21 @@ static enum wf_status set_arrays(struct wf_json *obj,
                                  struct wf_error *err)
 {
     struct arrays a = { wf_json_array(), wf_json_array(), wf_json_array(),
-                        wf_json_array(), wf_json_array() };
+                        wf_json_array(), wf_json_array(), wf_json_array(),
+                        wf_json_array() };
     enum wf_status st = WF_OK;
     for (size_t i = 0; st == WF_OK && i < t->count; i++) {
         st = push_sample(&a, t, i, err);
     }
-    /* set_take owns its child whatever happens, so all five are handed over. */
+    /* set_take owns its child whatever happens, so all are handed over. */
     enum wf_status took[] = { wf_json_set_take(obj, "samples", a.samples, err),
                               wf_json_set_take(obj, "invalid", a.invalid, err),
                               wf_json_set_take(obj, "flagged", a.flagged, err),
                               wf_json_set_take(obj, "clock_mhz", a.clock, err),
-                              wf_json_set_take(obj, "power_w", a.power, err) };
+                              wf_json_set_take(obj, "power_w", a.power, err),
+                              wf_json_set_take(obj, "temperature_c", a.temperature,
+                                               err),
+                              wf_json_set_take(obj, "throttle", a.throttle, err) };
     for (size_t i = 0; i < sizeof(took) / sizeof(took[0]); i++) {
         st = st == WF_OK ? took[i] : st;
     }
@@ -106,11 +132,13 @@ enum wf_status result_timing_to_json(const struct result_timing *t,
                                      struct wf_error *err)
 {
     struct wf_summary summary;
+    struct wf_series series;
     double *valid = NULL;
     size_t count = 0;
     struct wf_json *obj = wf_json_object();
     enum wf_status st = result_valid_samples(t, &valid, &count, err);
     st = st == WF_OK ? wf_summarise(valid, count, &summary, err) : st;
+    st = st == WF_OK ? wf_series_figures(valid, count, &series, err) : st;
     free(valid);
     st = st == WF_OK ? wf_json_set_string(obj, "unit", "ns", err) : st;
     st = st == WF_OK ? wf_json_set_string(obj, "source", t->source, err) : st;
@@ -120,6 +148,7 @@ enum wf_status result_timing_to_json(const struct result_timing *t,
     st = st == WF_OK ? wf_json_set_u64(obj, "warmup_launches", t->warmup_launches, err)
                      : st;
     st = st == WF_OK ? set_figures(obj, &summary, err) : st;
+    st = st == WF_OK ? set_series(obj, &series, err) : st;
     st = st == WF_OK ? set_arrays(obj, t, err) : st;
     st = st == WF_OK ? set_figure(obj, "host_ratio", t->host_ratio, err) : st;
     if (st != WF_OK) {

@@ -178,21 +178,3 @@ void subject_close(struct subject *s)
         (void)s->hip.hipStreamDestroy(s->stream);
     }
 }
-
-enum wf_status subject_power(struct subject *s,
-                             struct wire_in *in,
-                             struct wf_buf *out,
-                             struct wf_error *err)
-{
-    struct wf_rt_power power = { sizeof(power), NAN, NAN, NAN, NAN, 0 };
-    enum wf_status st = wire_end(in, err);
-    if (st != WF_OK) {
-        return st;
-    }
-    if (s->hip.wf_rt_power && s->hip.wf_rt_power(s->device, &power) != 0) {
-        power = (struct wf_rt_power){ sizeof(power), NAN, NAN, NAN, NAN, 0 };
-    }
-    struct wf_sp_power reply = { power.clock_mhz, power.memory_clock_mhz, power.power_w,
-                                 power.temperature_c, power.throttle_reasons };
-    return wf_buf_add(out, &reply, sizeof(reply), err);
-}

@@ -42,7 +42,7 @@ static const subject_handler_fn handlers[WF_SP_COMMAND_COUNT] = {
     [WF_SP_RUN] = subject_run,
     [WF_SP_SCRIPT] = subject_script,
     [WF_SP_MEASURE] = subject_measure,
-    [WF_SP_POWER] = subject_power,
+    [WF_SP_TICK] = subject_tick,
     [WF_SP_OPTION] = subject_option,
     [WF_SP_REPORTS] = subject_reports,
 };

@@ -228,3 +228,51 @@ enum wf_status subject_measure(struct subject *s,
     return st == WF_OK ? wf_buf_add(out, sample, want.batches * sizeof(sample[0]), err)
                        : st;
 }
+
+/* --- the step of the events --- */
+
+/* Smallest non-zero difference between neighbours of sorted times; 0: there is none. */
+static double smallest_step(double *ms, size_t n)
+{
+    double least = 0;
+    for (size_t i = 1; i < n; i++) {
+        for (size_t k = i; k > 0 && ms[k] < ms[k - 1]; k--) {
+            double swap = ms[k];
+            ms[k] = ms[k - 1];
+            ms[k - 1] = swap;
+        }
+    }
+    for (size_t i = 1; i < n; i++) {
+        double step = ms[i] - ms[i - 1];
+        least = step > 0 && (least == 0 || step < least) ? step : least;
+    }
+    return least;
+}
+
+enum wf_status subject_tick(struct subject *s,
+                            struct wire_in *in,
+                            struct wf_buf *out,
+                            struct wf_error *err)
+{
+    double ms[WF_SP_MAX_BATCHES];
+    struct wf_sp_tick tick = { 0 };
+    size_t n = 0;
+    enum wf_status st = wire_end(in, err);
+    st = st == WF_OK ? check_open(s, err) : st;
+    st = st == WF_OK ? finish_all(s, err) : st;
+    for (size_t i = 0; st == WF_OK && i < WF_SP_MAX_BATCHES; i++) {
+        st = record(s, i, err);
+    }
+    struct wf_error ignored = { 0 };
+    enum wf_status end = finish_all(s, st == WF_OK ? err : &ignored);
+    st = st == WF_OK ? end : st;
+    for (size_t i = 1; st == WF_OK && i < WF_SP_MAX_BATCHES; i++) {
+        float one = 0;
+        if (s->hip.hipEventElapsedTime(&one, s->event[0], s->event[i]) == hipSuccess &&
+            isfinite(one)) {
+            ms[n++] = (double)one;
+        }
+    }
+    tick.tick_ms = smallest_step(ms, n);
+    return st == WF_OK ? wf_buf_add(out, &tick, sizeof(tick), err) : st;
+}

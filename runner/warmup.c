@@ -8,6 +8,7 @@
 
 #define STEADY_WITHIN       0.05
 #define CLOCK_STEADY_WITHIN 0.01
+#define NOTHING_SEEN        20 /* samples, and no valid one: no use in going on */
 #define AMD_LEAST_NS        ((int64_t)400000000)
 #define NVIDIA_LEAST_NS     ((int64_t)200000000)
 #define HOST_MAX_NS         ((int64_t)1000000000)
@@ -117,10 +118,14 @@ enum warmup_state warmup_add(struct warmup *w, double sample, int64_t spent_ns)
     w->seen++;
     w->spent_ns += spent_ns > 0 ? spent_ns : 0;
     if (isfinite(sample) && sample > 0) {
+        w->valid++;
         w->block[w->in_block++] = sample;
     }
     if (w->in_block == WARMUP_BLOCK) {
         end_block(w);
+    }
+    if (w->valid == 0 && w->seen >= NOTHING_SEEN) {
+        return WARMUP_CAPPED;
     }
     bool long_enough = w->spent_ns >= w->least_ns;
     if (long_enough && w->samples_steady && w->in_block == 0 &&

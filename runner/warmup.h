@@ -37,6 +37,7 @@ struct warmup {
     double before;       /* median of the block before; 0: none yet */
     bool samples_steady; /* as the last two blocks say */
     size_t seen;         /* samples, valid or not */
+    size_t valid;
     size_t max_samples;
     int64_t spent_ns; /* under load */
     int64_t least_ns; /* 0: none; the cap on samples does not hold before it */
@@ -59,7 +60,8 @@ void warmup_start(struct warmup *w, size_t max_samples, int64_t max_ns);
 /* A reading of the clock at a time of the caller's, in order; one that is not finite
  * and positive is ignored. */
 void warmup_add_clock(struct warmup *w, int64_t at_ns, double mhz);
-/* A sample that is not finite and positive counts towards the cap only. `spent_ns` is
+/* A sample that is not finite and positive counts towards the cap only; twenty of them
+ * and no other are the cap. `spent_ns` is
  * the device or host time that it took, whichever is known. */
 enum warmup_state warmup_add(struct warmup *w, double sample, int64_t spent_ns);
 /* Over the last 100 ms, at least the last six readings. Means of halves, because under

@@ -1,10 +1,9 @@
-/* Extensions: what this runtime is, what a device is, tensor maps, power. Structs carry
+/* Extensions: what this runtime is, what a device is, tensor maps. Structs carry
  * the caller's size, so that an older caller gets the members that it knows. */
 #include "runner/cuda/context.h"
 #include "runner/cuda/hip_api.h"
 #include "runner/cuda/nvml.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -183,21 +182,4 @@ int wf_rt_tensor_map(const struct wf_rt_tensor_map *map, void *ret_128_bytes)
                                         map->base, map->dim, map->stride_bytes,
                                         map->box, step, 0, swizzle, PROMOTE_L2_256B, 0),
         "cuTensorMapEncodeTiled");
-}
-
-int wf_rt_power(int device, struct wf_rt_power *ret)
-{
-    struct wf_rt_power power = {
-        .clock_mhz = NAN, .memory_clock_mhz = NAN, .power_w = NAN, .temperature_c = NAN
-    };
-    char pci[32];
-    if (ret == NULL) {
-        return cuda_fail(hipErrorInvalidValue, "wf_rt_power: the result is NULL");
-    }
-    hipError_t error = hipDeviceGetPCIBusId(pci, (int)sizeof pci, device);
-    if (error != hipSuccess) {
-        return error;
-    }
-    nvml_read_power(pci, &power);
-    return give(ret, ret->size, &power, sizeof power);
 }

@@ -5,7 +5,6 @@
  *
  *   FAKE_MODELLED=1  times are a model's
  *   FAKE_EVENTS=zero|negative|nan|fast  what hipEventElapsedTime says
- *   FAKE_THROTTLED=1  power reports a throttle reason
  *   FAKE_FAULT=1  the first launch leaves a sticky fault
  *
  * Tensor maps and clusters are NVIDIA's, but what carries them is the same for all:
@@ -57,15 +56,6 @@ int wf_rt_device_info(int device, struct wf_rt_device_info *ret)
     (void)snprintf(ret->name, sizeof(ret->name), "Fake MI300X");
     (void)snprintf(ret->arch, sizeof(ret->arch), "gfx942:sramecc+:xnack-");
     (void)snprintf(ret->pci_bus_id, sizeof(ret->pci_bus_id), "0000:c1:00.0");
-    return 0;
-}
-
-int wf_rt_power(int device, struct wf_rt_power *ret)
-{
-    (void)device;
-    ret->clock_mhz = 2100;
-    ret->power_w = 500;
-    ret->throttle_reasons = is_set("FAKE_THROTTLED") ? 1 : 0;
     return 0;
 }
 

@@ -151,6 +151,12 @@ Test(warmup, invalid_samples_never_make_a_block)
 {
     struct warmup w;
     warmup_start(&w, 1000, INT64_MAX);
+    for (size_t i = 0; i < 19; i++) {
+        cr_expect_eq(warmup_add(&w, i % 2 ? NAN : -1.0, 1), WARMUP_MORE);
+    }
+    cr_expect_eq(warmup_add(&w, 0, 1), WARMUP_CAPPED, "there is nothing to see");
+    warmup_start(&w, 1000, INT64_MAX);
+    cr_expect_eq(warmup_add(&w, 5, 1), WARMUP_MORE);
     for (size_t i = 0; i < 50; i++) {
         cr_expect_eq(warmup_add(&w, i % 2 ? NAN : -1.0, 1), WARMUP_MORE);
     }

@@ -58,7 +58,7 @@ Test(subject, bytes_come_back_and_ranges_are_checked)
 {
     struct wf_error err = { 0 };
     struct subject_client *c = start_host();
-    struct wf_sp_alloc alloc = { 3, 4096, 10000 };
+    struct wf_sp_alloc alloc = { .object = 3, .guard_bytes = 4096, .bytes = 10000 };
     struct wf_sp_fill fill = { .object = 3,
                                .pattern_bytes = 4,
                                .offset = 0,
@@ -120,10 +120,10 @@ Test(subject, a_killed_subject_is_noticed_and_named)
     struct wf_error err = { 0 };
     struct subject_client *c = start_host();
     cr_assert_eq(kill(subject_client_pid(c), SIGKILL), 0);
-    cr_expect_neq(call(c, WF_SP_POWER, NULL, 0, &err), WF_OK);
+    cr_expect_neq(call(c, WF_SP_TICK, NULL, 0, &err), WF_OK);
     cr_expect_eq(subject_client_state(c), SUBJECT_DIED);
     cr_expect(strstr(err.text, "SIGKILL"), "%s", err.text);
-    cr_expect_neq(call(c, WF_SP_POWER, NULL, 0, &err), WF_OK, "and stays so");
+    cr_expect_neq(call(c, WF_SP_TICK, NULL, 0, &err), WF_OK, "and stays so");
     subject_client_stop(c);
 }
 
@@ -133,7 +133,7 @@ Test(subject, a_stopped_subject_is_killed_at_the_deadline)
     struct subject_client *c = start_host();
     pid_t pid = subject_client_pid(c);
     cr_assert_eq(kill(pid, SIGSTOP), 0);
-    cr_expect_eq(subject_client_call(c, WF_SP_POWER, NULL, 0,
+    cr_expect_eq(subject_client_call(c, WF_SP_TICK, NULL, 0,
                                      wf_monotonic_ns() + 50000000, NULL, &err),
                  WF_ETIMEOUT);
     cr_expect_eq(subject_client_state(c), SUBJECT_HUNG);
