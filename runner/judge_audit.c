@@ -45,8 +45,8 @@ struct audit {
     size_t output_count;
     struct wf_case_range range[RANGES_MAX];
     size_t range_count;
-    double best_ns; /* of a launch, the shortest round */
-    uint32_t best_launches;
+    uint32_t launches;          /* in a round */
+    double with_ns, without_ns; /* the shortest scripts with launches and without */
 };
 
 /* One launch of a round. */
@@ -120,7 +120,8 @@ static enum wf_status begin(struct judge *j, struct wf_error *err)
         return wf_errorf(err, WF_ENOMEM, "no memory for the audit");
     }
     j->audit = a;
-    a->best_ns = (double)INFINITY;
+    a->with_ns = (double)INFINITY;
+    a->without_ns = (double)INFINITY;
     a->fresh = (uint32_t)(WF_SP_MAX_OBJECTS - 1 - j->tensor_count);
     a->trail = a->fresh - 1;
     a->input = wf_calloc(j->tensor_count + 1, sizeof(*a->input));
@@ -405,59 +406,70 @@ static enum wf_status set_poison(struct judge *j,
                        err);
 }
 
-/* Launches behind each other, each on inputs of its own; *ret_ns gets a launch's time.
- */
-static enum wf_status run_round(struct judge *j,
-                                uint32_t launches,
-                                double *ret_ns,
-                                struct wf_error *err)
+/* The changed inputs everywhere: all sets, derived buffers, what must be unchanged. */
+static enum wf_status settle(struct judge *j, struct wf_error *err)
 {
+    return j->spliced ? judge_write_inputs(j, judge_timed_offset(j), err) : WF_OK;
+}
+
+static double fresh_ns(const struct audit *a)
+{
+    return (a->with_ns - a->without_ns) / a->launches;
+}
+
+/* Launches behind each other, each on inputs of its own. */
+static enum wf_status run_round(struct judge *j, struct wf_error *err)
+{
+    struct audit *a = j->audit;
     struct visit visit[LAUNCHES_MAX];
     double with_ns = 0;
     double without_ns = 0;
     memset(visit, 0, sizeof(visit));
-    enum wf_status st = pick_all(j, visit, launches, err);
-    st = st == WF_OK ? set_poison(j, visit, launches, err) : st;
+    enum wf_status st = pick_all(j, visit, a->launches, err);
+    st = st == WF_OK ? set_poison(j, visit, a->launches, err) : st;
     st = st == WF_OK ? follow(j, err) : st;
-    st = st == WF_OK ? run_script(j, visit, launches, true, &with_ns, err) : st;
-    st = st == WF_OK ? check_trail(j, visit, launches, err) : st;
+    st = st == WF_OK ? run_script(j, visit, a->launches, true, &with_ns, err) : st;
+    st = st == WF_OK ? check_trail(j, visit, a->launches, err) : st;
     if (st == WF_OK && !j->done) {
         /* Leaves poison in the outputs, which every timed batch is filled with anyway.
          */
-        st = run_script(j, visit, launches, false, &without_ns, err);
+        st = run_script(j, visit, a->launches, false, &without_ns, err);
+        a->with_ns = with_ns < a->with_ns ? with_ns : a->with_ns;
+        a->without_ns = without_ns < a->without_ns ? without_ns : a->without_ns;
     }
-    *ret_ns = (with_ns - without_ns) / launches;
+    return st;
+}
+
+/* So many launches that scheduling is small beside them, as far as that goes. */
+static enum wf_status choose_launches(struct judge *j, struct wf_error *err)
+{
+    struct audit *a = j->audit;
+    a->launches = 1;
+    enum wf_status st = run_round(j, err);
+    const double ns = fresh_ns(a);
+    const double launches = ns > 0 ? ceil(ROUND_NS / ns) : LAUNCHES_MAX;
+    if (launches > 1) {
+        a->launches = launches < LAUNCHES_MAX ? (uint32_t)launches : LAUNCHES_MAX;
+        a->with_ns = (double)INFINITY;
+        a->without_ns = (double)INFINITY;
+    }
     return st;
 }
 
 static enum wf_status run_rounds(struct judge *j, struct wf_error *err)
 {
     struct audit *a = j->audit;
-    enum wf_status st = WF_OK;
-    double ns = 0;
-    if (a->range_count + REPEATS > RANGES_MAX) {
-        return WF_OK;
+    enum wf_status st = a->launches ? WF_OK : choose_launches(j, err);
+    const int repeats = fresh_ns(a) > SLOW_NS ? 1 : REPEATS;
+    for (int i = 0; st == WF_OK && !j->done && i < repeats &&
+                    a->range_count + a->launches <= RANGES_MAX;
+         i++) {
+        st = run_round(j, err);
     }
-    st = run_round(j, 1, &ns, err);
-    double launches = ns > 0 ? ceil(ROUND_NS / ns) : LAUNCHES_MAX;
-    launches = launches < 1 ? 1 : launches < LAUNCHES_MAX ? launches : LAUNCHES_MAX;
-    for (int i = 0; st == WF_OK && !j->done && i < (ns > SLOW_NS ? 1 : REPEATS); i++) {
-        st = run_round(j, (uint32_t)launches, &ns, err);
-        if (st == WF_OK && ns < a->best_ns) {
-            a->best_ns = ns;
-            a->best_launches = (uint32_t)launches;
-        }
-    }
-    return st;
+    return st == WF_OK && !j->done ? settle(j, err) : st;
 }
 
 /* --- around the samples --- */
-
-/* The changed inputs everywhere: all sets, derived buffers, what must be unchanged. */
-static enum wf_status settle(struct judge *j, struct wf_error *err)
-{
-    return j->spliced ? judge_write_inputs(j, judge_timed_offset(j), err) : WF_OK;
-}
 
 static bool is_host(const struct judge *j)
 {
@@ -466,25 +478,7 @@ static bool is_host(const struct judge *j)
 
 static bool contradicts(const struct judge *j, double ns)
 {
-    return audit_contradicts(j->audit->best_ns, ns, j->audit->best_launches,
-                             is_host(j));
-}
-
-/* Rounds until one agrees with this time of a launch. */
-static enum wf_status rounds_until(struct judge *j, double ns, struct wf_error *err)
-{
-    const struct wf_clock *clock = wf_clock_system();
-    int64_t pause_ns = PAUSE_NS;
-    enum wf_status st = WF_OK;
-    for (int i = 0; st == WF_OK && !j->done && i < TRIES; i++) {
-        st = run_rounds(j, err);
-        if (st != WF_OK || j->done || !contradicts(j, ns)) {
-            break;
-        }
-        clock->sleep_ns(clock->ctx, pause_ns);
-        pause_ns *= 3;
-    }
-    return st == WF_OK && !j->done ? settle(j, err) : st;
+    return audit_contradicts(fresh_ns(j->audit), ns, j->audit->launches, is_host(j));
 }
 
 static enum wf_status note(struct judge *j, struct wf_error *err)
@@ -492,17 +486,17 @@ static enum wf_status note(struct judge *j, struct wf_error *err)
     const struct audit *a = j->audit;
     struct wf_json *obj = wf_json_object();
     enum wf_status st = wf_json_set_u64(obj, "changes", a->range_count, err);
-    if (st == WF_OK && isfinite(a->best_ns)) {
-        st = wf_json_set_f64(obj, "launch_ns", a->best_ns, err);
+    if (st == WF_OK && a->launches && isfinite(fresh_ns(a))) {
+        st = wf_json_set_f64(obj, "launch_ns", fresh_ns(a), err);
     }
     if (st == WF_OK) {
-        st = wf_json_set_u64(obj, "launches", a->best_launches, err);
+        st = wf_json_set_u64(obj, "launches", a->launches, err);
     }
     enum wf_status took = wf_json_set_take(j->result->details, "audit", obj, err);
     return st == WF_OK ? took : st;
 }
 
-enum wf_status judge_audit(struct judge *j, double estimate_ns, struct wf_error *err)
+enum wf_status judge_audit(struct judge *j, struct wf_error *err)
 {
     j->say("stage audit");
     enum wf_status st = begin(j, err);
@@ -513,7 +507,7 @@ enum wf_status judge_audit(struct judge *j, double estimate_ns, struct wf_error 
         st = judge_output_digest(j, 0, &j->stale_digest, err);
         j->has_stale = st == WF_OK;
     }
-    st = st == WF_OK ? rounds_until(j, estimate_ns, err) : st;
+    st = st == WF_OK ? run_rounds(j, err) : st;
     return st == WF_OK ? note(j, err) : st;
 }
 
@@ -522,18 +516,26 @@ enum wf_status judge_audit_compare(struct judge *j,
                                    bool *ret_ran,
                                    struct wf_error *err)
 {
+    const struct wf_clock *clock = wf_clock_system();
+    const struct audit *a = j->audit;
+    int64_t pause_ns = PAUSE_NS;
+    enum wf_status st = WF_OK;
     *ret_ran = false;
-    if (!j->audit || !isfinite(j->audit->best_ns) || !isfinite(median_ns) ||
-        !contradicts(j, median_ns)) {
+    if (!a || !a->launches || !isfinite(fresh_ns(a)) || !isfinite(median_ns)) {
         return WF_OK;
     }
-    *ret_ran = true;
-    enum wf_status st = rounds_until(j, median_ns, err);
+    for (int i = 0; st == WF_OK && !j->done && i < TRIES && contradicts(j, median_ns);
+         i++) {
+        *ret_ran = true;
+        clock->sleep_ns(clock->ctx, pause_ns);
+        pause_ns *= 3;
+        st = run_rounds(j, err);
+    }
     if (st == WF_OK && !j->done && contradicts(j, median_ns)) {
         result_answer(j->result, WF_ANSWER_CHEAT_SUSPECTED,
                       "a launch on inputs that had just changed took %.0f ns by the "
                       "judge's clock, the timed launches on equal inputs say %.0f ns",
-                      j->audit->best_ns, median_ns);
+                      fresh_ns(a), median_ns);
         j->done = true;
     }
     return st == WF_OK ? note(j, err) : st;

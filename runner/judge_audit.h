@@ -14,13 +14,12 @@
 
 #include "runner/judge.h"
 
-/* Runs it. `estimate_ns`: of a launch, by the warm-up; rounds are repeated while they
- * take longer than that allows, because a busy machine is no fault of the kernel's.
- * Sets the answer when outputs come late. */
-enum wf_status judge_audit(struct judge *j, double estimate_ns, struct wf_error *err);
+/* Runs it. Sets the answer when outputs come late. */
+enum wf_status judge_audit(struct judge *j, struct wf_error *err);
 
 /* Whether the audit's launches contradict this time of a launch. More rounds are run
- * before it says so; *ret_ran: there were some, which left their outputs behind. */
+ * before it says so, because a busy machine is no fault of the kernel's; *ret_ran:
+ * there were some, which left their outputs behind. */
 enum wf_status judge_audit_compare(struct judge *j,
                                    double median_ns,
                                    bool *ret_ran,

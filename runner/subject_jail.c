@@ -204,7 +204,7 @@ static bool drop_capabilities(void)
 {
     static const unsigned dropped[] = { CAP_SYS_PTRACE, CAP_KILL,      CAP_SYS_NICE,
                                         CAP_SYS_TIME,   CAP_SYS_ADMIN, CAP_SYS_MODULE,
-                                        CAP_SYS_RAWIO,  CAP_SYS_BOOT };
+                                        CAP_SYS_RAWIO,  CAP_SYS_BOOT,  CAP_PERFMON };
     struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
     struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
     memset(data, 0, sizeof(data));

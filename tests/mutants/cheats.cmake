@@ -8,3 +8,4 @@ target_compile_options(wf_cheats PRIVATE -O2 -fno-omit-frame-pointer)
 target_link_libraries(wf_cheats PRIVATE pthread ${CMAKE_DL_LIBS})
 wf_library_pack(NAME cheats-host FOLDER ${WF_MUTANTS}
   TARGETS wf_cheats ENTRIES tests/mutants/cheats_host.json)
+wf_mutant_manifest(cheats.json)
