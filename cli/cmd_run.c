@@ -33,7 +33,7 @@ struct local_run {
     size_t result_count, expected;
     int repetitions, threads;
     double ci_percent;
-    int64_t budget_ns, deadline_ns;
+    int64_t budget_ns, deadline_ns, lock_timeout_ns;
     bool mfma_exact, icache_cold;
     int launches;
     enum wf_naive naive;
@@ -148,6 +148,7 @@ static void fill_request(const struct local_run *r, struct wf_execute_request *q
     q->seed_offset = (uint64_t)wf_args_int(r->args, "seed-offset");
     q->attempt = 1;
     q->deadline_ns = r->deadline_ns;
+    q->lock_timeout_ns = r->lock_timeout_ns;
     q->threads = r->threads;
     q->measure.measure = !wf_args_flag(r->args, "no-measure");
     q->measure.cold = wf_args_flag(r->args, "cold");
@@ -235,6 +236,10 @@ static enum wf_status read_numbers(struct local_run *r, struct wf_error *err)
     if (status == WF_OK) {
         status = wf_args_duration_in(a, "deadline", DEADLINE_MIN_NS, DEADLINE_MAX_NS,
                                      &r->deadline_ns, err);
+    }
+    if (status == WF_OK) {
+        status = wf_args_duration_in(a, "lock-timeout", DEADLINE_MIN_NS,
+                                     DEADLINE_MAX_NS, &r->lock_timeout_ns, err);
     }
     if (status == WF_OK) {
         status = wf_args_mfma(a, &r->mfma_exact, err);
@@ -337,6 +342,8 @@ static const struct wf_opt opts[] = {
     { "out", WF_OPT_FILE, "FILE", NULL, NULL, "write results as JSON Lines" },
     { "deadline", WF_OPT_DURATION, "TIME", "10m", NULL,
       "a task that takes longer is killed" },
+    { "lock-timeout", WF_OPT_DURATION, "TIME", "10m", NULL,
+      "wait so long for a device that somebody else measures on" },
     { "threads", WF_OPT_INT, "N", "0", NULL, "threads of the reference, 0: all" },
     WF_OPT_JSON,
 };

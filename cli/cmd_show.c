@@ -6,6 +6,7 @@
 #include "cli/farm_results.h"
 #include "cli/result_view.h"
 #include "cli/results_file.h"
+#include "cli/timing_view.h"
 
 static enum wf_status read_results(const struct wf_args *args,
                                    struct wf_results *ret,
@@ -50,6 +51,9 @@ static int run(const struct wf_args *args)
     } else {
         wf_print_results((const struct wf_json *const *)r.result, r.count,
                          choice(args));
+        if (wf_args_flag(args, "timing")) {
+            wf_print_timing((const struct wf_json *const *)r.result, r.count);
+        }
         if (wf_args_flag(args, "counters")) {
             wf_print_counters((const struct wf_json *const *)r.result, r.count);
         }
@@ -64,6 +68,8 @@ static int run(const struct wf_args *args)
 static const struct wf_opt opts[] = {
     { "failed", WF_OPT_FLAG, NULL, NULL, NULL, "only wrong and failed results" },
     { "all", WF_OPT_FLAG, NULL, NULL, NULL, "also cases that a kernel does not do" },
+    { "timing", WF_OPT_FLAG, NULL, NULL, NULL,
+      "also quantiles, spread, drift, correlation, clocks and power of the samples" },
     { "counters", WF_OPT_FLAG, NULL, NULL, NULL,
       "emulator: print each launch's counters" },
     WF_OPTS_SERVER,

@@ -197,7 +197,7 @@ static enum wf_status work(const struct wf_args *args,
 {
     const char *label[32];
     struct wf_buf token = WF_BUF_INIT;
-    int64_t idle_ns = 0, drain_ns = 0;
+    int64_t idle_ns = 0, drain_ns = 0, lock_ns = 0;
     size_t labels = wf_args_list_count(args, "label");
     if (labels > 32) {
         return wf_errorf(err, WF_EINVAL, "at most 32 labels");
@@ -215,6 +215,11 @@ static enum wf_status work(const struct wf_args *args,
         status =
             wf_args_duration_in(args, "drain-timeout", 1000000, DAY_NS, &drain_ns, err);
     }
+    if (status == WF_OK) {
+        status =
+            wf_args_duration_in(args, "lock-timeout", 1000000, DAY_NS, &lock_ns, err);
+    }
+    o->lock_timeout_ms = lock_ns / 1000000;
     o->idle_exit_ms = idle_ns / 1000000;
     o->drain_timeout_ms = drain_ns / 1000000;
     if (status == WF_OK) {
@@ -275,6 +280,8 @@ static const struct wf_opt opts[] = {
       "end after so long without work" },
     { "drain-timeout", WF_OPT_DURATION, "TIME", "120s", NULL,
       "after SIGTERM the running task may take so long" },
+    { "lock-timeout", WF_OPT_DURATION, "TIME", "10m", NULL,
+      "wait so long for a device that somebody else measures on" },
     { "json", WF_OPT_FLAG, NULL, NULL, NULL,
       "one JSON object a line on stdout for each event" },
     WF_OPTS_SERVER,

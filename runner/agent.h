@@ -40,8 +40,10 @@ struct wf_agent_options {
     size_t label_count;
     const struct wf_device *device;
     size_t device_count;
-    int threads;              /* for references, 0: all processors */
-    int64_t idle_exit_ms;     /* end when there was no work for so long; 0: never */
+    int threads; /* for references, 0: all processors */
+    int64_t
+        lock_timeout_ms;  /* waiting for a device that others measure on; 0: 10 min */
+    int64_t idle_exit_ms; /* end when there was no work for so long; 0: never */
     int64_t drain_timeout_ms; /* 0: 120 s; then the running task is killed */
     /* NULL: nobody watches. Called by any of the agent's threads, several at a time. */
     void (*event)(void *ctx, const struct wf_agent_event *e);

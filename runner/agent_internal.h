@@ -52,6 +52,8 @@ struct wf_http_options wf_agent_http(const struct wf_agent *a,
 
 /* --- agent_session.c --- */
 void *wf_agent_heartbeat_main(void *agent);
+/* The calling thread leaves the processors that measurements on our devices use. */
+void wf_agent_keep_away(const struct wf_agent *a, bool urgent);
 /* Says that the coordinator does not know the session any more. */
 void wf_agent_session_lost(struct wf_agent *a, unsigned generation);
 /* The shard is not ours: stop what runs for it. mutex held. */

@@ -4,6 +4,7 @@
 
 #include "core/clock.h"
 #include "core/log.h"
+#include "runner/placement.h"
 #include "runner/trust.h"
 
 #include <string.h>
@@ -172,9 +173,21 @@ static bool pause_after(struct wf_agent *a, enum wf_status status)
     return !quit && (lost || wait_for_beat(a, ms));
 }
 
+void wf_agent_keep_away(const struct wf_agent *a, bool urgent)
+{
+    cpu_set_t measuring;
+    placement_measuring_cpus(a->options->device, a->options->device_count, "/sys",
+                             &measuring);
+    if (!placement_keep_away(&measuring, urgent) && urgent) {
+        wf_log(WF_LOG_INFO, "heartbeats share processors with measurements: there are "
+                            "no others");
+    }
+}
+
 void *wf_agent_heartbeat_main(void *agent)
 {
     struct wf_agent *a = agent;
+    wf_agent_keep_away(a, true);
     struct wf_error err = { 0 };
     struct wf_farm_client *client = NULL;
     struct wf_http_options http = wf_agent_http(a, &a->cancel_http);

@@ -199,6 +199,7 @@ static bool wait_for_work(struct wf_agent *a)
 void *wf_agent_upload_main(void *agent)
 {
     struct wf_agent *a = agent;
+    wf_agent_keep_away(a, false);
     struct wf_error err = { 0 };
     struct wf_farm_client *client = NULL;
     struct wf_http_options http = wf_agent_http(a, &a->cancel_http);

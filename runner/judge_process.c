@@ -10,6 +10,7 @@
 
 #include "core/clock.h"
 #include "core/file.h"
+#include "runner/device_lock.h"
 #include "runner/stopping.h"
 #include "runner/warmup.h"
 
@@ -300,7 +301,8 @@ static enum wf_status warm_up(struct process_task *p,
     enum wf_status st = WF_OK;
     struct judge *j = p->j;
     t->launches = stopping_launches(estimate_ns, BATCH_MIN_NS);
-    warmup_start(&w, WARMUP_MAX_SAMPLES, j->request->measure.budget_ns / 2);
+    warmup_start(&w, WARMUP_MAX_SAMPLES, warmup_max_ns(j->request->device));
+    w.least_ns = warmup_least_ns(j->request->device);
     while (st == WF_OK && !j->done && state == WARMUP_MORE) {
         double self_ns = 0;
         double wall_ns = 0;
@@ -309,7 +311,13 @@ static enum wf_status warm_up(struct process_task *p,
         j->result->timing.warmup_launches += t->launches;
         t->launches = stopping_launches(wall_ns / t->launches, BATCH_MIN_NS);
     }
-    return st;
+    st = st == WF_OK
+             ? wf_json_set_string(j->result->details, "warmup",
+                                  state == WARMUP_STEADY ? "steady" : "capped", err)
+             : st;
+    return st == WF_OK
+               ? wf_json_set_i64(j->result->details, "warmup_ns", w.spent_ns, err)
+               : st;
 }
 
 static enum wf_status one_sample(struct process_task *p,
@@ -329,9 +337,11 @@ static enum wf_status one_sample(struct process_task *p,
         return wf_errorf(err, WF_ENOMEM, "no memory for samples");
     }
     timing->sample = grown;
-    timing->sample[timing->count++] = (struct result_sample){
-        .ns = self_ns / t->launches, .clock_mhz = (double)NAN, .power_w = (double)NAN
-    };
+    timing->sample[timing->count++] =
+        (struct result_sample){ .ns = self_ns / t->launches,
+                                .clock_mhz = (double)NAN,
+                                .power_w = (double)NAN,
+                                .temperature_c = (double)NAN };
     t->spent_ns += (int64_t)wall_ns;
     t->self_ns += self_ns;
     t->wall_ns += wall_ns;
@@ -365,8 +375,10 @@ static enum wf_status measure(struct process_task *p,
                                     (size_t)o->max_samples };
     enum stop_reason reason = STOP_NOT_YET;
     double width = 0;
+    struct device_lock *lock = NULL;
     j->say("stage measure");
-    enum wf_status st = warm_up(p, &t, estimate_ns, err);
+    enum wf_status st = judge_lock_device(j, &lock, err);
+    st = st == WF_OK ? warm_up(p, &t, estimate_ns, err) : st;
     j->result->timing.source = "self";
     j->result->timing.launches_per_sample = t.launches;
     while (st == WF_OK && !j->done && reason == STOP_NOT_YET) {
@@ -383,6 +395,7 @@ static enum wf_status measure(struct process_task *p,
     if (st == WF_OK && !j->done) {
         conclude(j->result, &t, reason);
     }
+    device_lock_free(lock);
     return st;
 }
 

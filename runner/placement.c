@@ -217,11 +217,13 @@ void placement_leave(const struct placed *placed, pid_t subject)
     }
 }
 
-bool placement_keep_away(const cpu_set_t *avoid)
+bool placement_keep_away(const cpu_set_t *avoid, bool urgent)
 {
     cpu_set_t allowed;
     cpu_set_t rest;
-    (void)setpriority(PRIO_PROCESS, 0, PLACEMENT_NICE); /* this thread, if permitted */
+    if (urgent) {
+        (void)setpriority(PRIO_PROCESS, 0, PLACEMENT_NICE); /* this thread alone */
+    }
     if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0) {
         return false;
     }

@@ -60,9 +60,10 @@ struct placed {
 void placement_enter(const struct placement *plan, pid_t subject, struct placed *ret);
 void placement_leave(const struct placed *placed, pid_t subject);
 
-/* Keeps the calling thread away from `avoid` where other processors are allowed, with
- * the highest priority that is permitted. False: there is no other processor. */
-bool placement_keep_away(const cpu_set_t *avoid);
+/* Keeps the calling thread away from `avoid` where other processors are allowed;
+ * `urgent`: with the highest priority that is permitted. False: there is no other
+ * processor. */
+bool placement_keep_away(const cpu_set_t *avoid, bool urgent);
 
 /* "0-3,8" into a set; EPARSE says where. */
 enum wf_status placement_parse_cpus(const char *text,

@@ -171,7 +171,7 @@ static void *keep_away(void *avoid)
 {
     static cpu_set_t now;
     CPU_ZERO(&now);
-    bool away = placement_keep_away(avoid);
+    bool away = placement_keep_away(avoid, true);
     (void)sched_getaffinity(0, sizeof(now), &now);
     return away ? &now : NULL;
 }
