@@ -281,6 +281,90 @@ static int nondeterministic(void *state, char *message, size_t bytes)
     return WF_LIB_OK;
 }
 
+/* Atomics in miniature: every launch adds the products in another order. */
+static int reorders(void *state, char *message, size_t bytes)
+{
+    struct job *job = state;
+    (void)message;
+    (void)bytes;
+    int64_t first = (int64_t)(job->launches++ * 7) % (job->k ? job->k : 1);
+    for (int64_t i = 0; i < job->m; i++) {
+        float *row = job->d + i * job->ldd;
+        memset(row, 0, (size_t)job->n * sizeof(*row));
+        for (int64_t at = 0; at < job->k; at++) {
+            int64_t k = (first + at) % job->k;
+            for (int64_t j = 0; j < job->n; j++) {
+                row[j] += job->a[i * job->lda + k] * job->b[k * job->ldb + j];
+            }
+        }
+    }
+    return WF_LIB_OK;
+}
+
+/* Right but for launch number `wrong`, counted from 1. */
+static int wrong_in(void *state, unsigned wrong, float by)
+{
+    struct job *job = state;
+    right(state, NULL, 0);
+    job->d[0] += ++job->launches == wrong ? by : 0.0F;
+    return WF_LIB_OK;
+}
+
+static int wrong_in_launch_5(void *state, char *message, size_t bytes)
+{
+    (void)message;
+    (void)bytes;
+    return wrong_in(state, 5, 1.0F);
+}
+
+static int wrong_in_launch_50(void *state, char *message, size_t bytes)
+{
+    (void)message;
+    (void)bytes;
+    return wrong_in(state, 50, 1.0F);
+}
+
+/* A split product one of whose parts comes too late now and then. */
+static int leaves_gap_in_launch_4(void *state, char *message, size_t bytes)
+{
+    struct job *job = state;
+    float before = job->d[0];
+    right(state, message, bytes);
+    if (++job->launches == 4) {
+        memcpy(job->d, &before, sizeof(before));
+    }
+    return WF_LIB_OK;
+}
+
+static int modifies_input_in_launch_3(void *state, char *message, size_t bytes)
+{
+    struct job *job = state;
+    right(state, message, bytes);
+    job->b[0] += ++job->launches == 3 ? 1.0F : 0.0F;
+    return WF_LIB_OK;
+}
+
+/* Equal bits while it is cold; the last bit swings when it is warm. */
+static int swings_when_warm(void *state, char *message, size_t bytes)
+{
+    struct job *job = state;
+    right(state, message, bytes);
+    if (++job->launches > 20 && job->launches % 2 == 0) {
+        job->d[0] = nextafterf(job->d[0], INFINITY);
+    }
+    return WF_LIB_OK;
+}
+
+/* A running maximum over an output that nobody cleared: deaf to NaN. */
+static int keeps_the_larger(void *state, char *message, size_t bytes)
+{
+    struct job *job = state;
+    float before = job->d[0];
+    right(state, message, bytes);
+    job->d[0] = fmaxf(before, job->d[0]);
+    return WF_LIB_OK;
+}
+
 /* Computes once, returns that answer for ever. */
 static int replays_first(void *state, char *message, size_t bytes)
 {
@@ -367,6 +451,16 @@ static const struct wf_lib_kernel kernels[] = {
     KERNEL(fails),
     KERNEL(no_memory),
     KERNEL(nondeterministic),
+    KERNEL(reorders),
+    KERNEL(wrong_in_launch_5),
+    KERNEL(wrong_in_launch_50),
+    KERNEL(leaves_gap_in_launch_4),
+    KERNEL(modifies_input_in_launch_3),
+    KERNEL(swings_when_warm),
+    KERNEL(keeps_the_larger),
+    { "reorders_declared", "gemm", supports, workspace_bytes, prepare, reorders,
+      destroy },
+    { "right_declared", "gemm", supports, workspace_bytes, prepare, right, destroy },
     KERNEL(replays_first),
     KERNEL(noisy),
     { "computes_in_prepare", "gemm", supports, workspace_bytes, wants_values_at_prepare,

@@ -34,6 +34,11 @@ static const char *const kernels[] = {
     "fails",
     "no_memory",
     "nondeterministic",
+    "reorders",
+    "wrong_in_launch_50",
+    "modifies_input_in_launch_3",
+    "swings_when_warm",
+    "keeps_the_larger",
     "replays_first",
     "noisy",
 
@@ -42,12 +47,31 @@ static const char *const kernels[] = {
     "missing_in_library",
 };
 
+/* Declared to give other bits now and then. */
+static const char *const unordered[] = {
+    "reorders_declared",
+    "right_declared",
+    "wrong_in_launch_5",
+    "leaves_gap_in_launch_4",
+};
+
 static char folder[256];
 static struct wf_device device;
 
 static void remove_folder(void)
 {
     (void)wf_remove_tree(folder, NULL);
+}
+
+static void describe_kernel(struct wf_buf *text, const char *name, bool deterministic)
+{
+    struct wf_error err = { 0 };
+    cr_assert_eq(wf_buf_printf(text, &err,
+                               "{\"name\":\"%s\",\"op\":\"gemm\",\"kind\":\"library\","
+                               "\"arch\":[\"x86-64\"],\"library\":\"fixture.so\","
+                               "\"deterministic\":%s}",
+                               name, deterministic ? "true" : "false"),
+                 WF_OK);
 }
 
 static void write_description(struct wf_error *err)
@@ -59,10 +83,12 @@ static void write_description(struct wf_error *err)
                       "\"kernels\":[",
                       err);
     for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
-        (void)wf_buf_printf(&text, err,
-                            "%s{\"name\":\"%s\",\"op\":\"gemm\",\"kind\":\"library\","
-                            "\"arch\":[\"x86-64\"],\"library\":\"fixture.so\"}",
-                            i ? "," : "", kernels[i]);
+        (void)wf_buf_puts(&text, i ? "," : "", err);
+        describe_kernel(&text, kernels[i], true);
+    }
+    for (size_t i = 0; i < sizeof(unordered) / sizeof(unordered[0]); i++) {
+        (void)wf_buf_puts(&text, ",", err);
+        describe_kernel(&text, unordered[i], false);
     }
     (void)wf_buf_puts(&text, "]}", err);
     (void)snprintf(path, sizeof(path), "%s/pack.json.in", folder);
