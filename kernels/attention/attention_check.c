@@ -33,6 +33,7 @@ struct checker {
     uint64_t first_key; /* of report->first_... */
     struct attention_suspect suspect;
     double *suspect_o;
+    struct attention_seen seen;
 };
 
 /* One row of the output with all its heads. */
@@ -94,6 +95,19 @@ static int64_t slot_of(const struct checker *c, int64_t row, int64_t head)
     return slot < 0 ? -1 : slot * a->group + head % a->group;
 }
 
+static void note_seen(struct checker *c, const struct place *p)
+{
+    struct attention_seen *s = &c->seen;
+    const int64_t at[3] = { p->row, p->head, p->d };
+
+    s->row[p->row] |= ATTENTION_ROW_SEEN | ATTENTION_ROW_WRONG;
+    for (int i = 0; i < 3 && p->tensor == ATTENTION_O; i++) {
+        s->low[i] = !s->any || at[i] < s->low[i] ? at[i] : s->low[i];
+        s->high[i] = !s->any || at[i] > s->high[i] ? at[i] : s->high[i];
+    }
+    s->any = s->any || p->tensor == ATTENTION_O;
+}
+
 /* Order of the outputs' bytes, O before lse. */
 static void note_first(struct checker *c,
                        const struct place *p,
@@ -114,6 +128,7 @@ static void note_first(struct checker *c,
                             .want = want };
 
     wf_report_first(c->report, &c->first_key, at, &e);
+    note_seen(c, p);
     if (!lse && !in->empty && slot_of(c, p->row, p->head) < 0) {
         /* Not compared, but seen to be no number. */
         wf_error_map_checked(&c->report->map, p->row, p->head * a->head_dim_v + p->d,
@@ -269,6 +284,7 @@ static void check_o(struct checker *c, const struct row *at, int64_t head)
 
     if (line >= 0 || at->empty) {
         wf_error_map_checked(&c->report->map, at->row, head * dv, dv);
+        c->seen.row[at->row] |= ATTENTION_ROW_SEEN;
     }
     for (int64_t d = 0; d < dv; d++) {
         struct place p = { ATTENTION_O, at->row, head, d };
@@ -469,7 +485,8 @@ static enum wf_status checker_init(struct checker *c, struct wf_error *err)
     c->raw_lse = wf_calloc(heads, sizeof(float));
     c->lse = wf_calloc(heads, sizeof(double));
     c->suspect_o = wf_calloc((size_t)a->head_dim_v, sizeof(double));
-    if (!c->raw_o || !c->o || !c->raw_lse || !c->lse || !c->suspect_o) {
+    c->seen.row = wf_calloc((size_t)a->total_q + 1, 1);
+    if (!c->raw_o || !c->o || !c->raw_lse || !c->lse || !c->suspect_o || !c->seen.row) {
         return wf_errorf(err, WF_ENOMEM,
                          "out of memory for the check of an attention output");
     }
@@ -500,6 +517,7 @@ enum wf_status attention_reference_check(struct attention_reference *ref,
     }
     write_checks(&c);
     if (c.has_suspect) {
+        c.suspect.seen = c.seen;
         st = attention_diagnose(ref, &c.suspect, report.diagnosis,
                                 sizeof(report.diagnosis), err);
     }
@@ -515,5 +533,6 @@ out:
     free(c.o);
     free(c.lse);
     free(c.suspect_o);
+    free(c.seen.row);
     return st;
 }

@@ -175,6 +175,14 @@ enum wf_status attention_reference_check(struct attention_reference *ref,
                                          struct wf_error *err);
 
 /* --- attention_diagnose.c --- */
+/* Which rows were looked at and which are wrong, of all heads together. */
+#define ATTENTION_ROW_SEEN  1u
+#define ATTENTION_ROW_WRONG 2u
+struct attention_seen {
+    unsigned char *row;      /* [total_q] bits above */
+    bool any;                /* a wrong element of O */
+    int64_t low[3], high[3]; /* box round those: row, head, d */
+};
 /* The first bad (row, head): what was read there, and where its reference is. */
 struct attention_suspect {
     int64_t row, head; /* row of O, query head */
@@ -182,6 +190,7 @@ struct attention_suspect {
     double got_lse;    /* when the case has lse */
     bool lse_only;     /* O is right there */
     bool nonfinite;
+    struct attention_seen seen; /* borrowed */
 };
 /* Writes the likely cause into text, "" when nothing fits. */
 enum wf_status attention_diagnose(struct attention_reference *ref,

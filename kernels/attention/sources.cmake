@@ -7,8 +7,10 @@ target_sources(wf_ops PRIVATE
   ${dir}/attention_diagnose.c
   ${dir}/attention_gather.c
   ${dir}/attention_inputs.c
+  ${dir}/attention_mistakes.c
   ${dir}/attention_naive_check.c
   ${dir}/attention_place.c
+  ${dir}/attention_places.c
   ${dir}/attention_plan.c
   ${dir}/attention_ref.c
   ${dir}/attention_shape.c
