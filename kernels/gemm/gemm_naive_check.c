@@ -6,8 +6,8 @@
  * its own limit where a sample of its rows is compared with the double reference (which
  * rounds as often: its part is in the model), and it is added to the tolerance of the
  * kernel under test, whose model then holds against the naive values as it does against
- * exact ones. For f16 the sum is larger than the tolerance alone by a factor of
- * 1 + 2^-40.
+ * exact ones. The sum is at most 1 + 2^-27 times the tolerance of a kernel that adds in
+ * f32, and twice that of one in f64.
  *
  * A device or a naive kernel that is wrong in a few rows passes the sample. So rows
  * that differ from it are computed in double before they count as wrong. */

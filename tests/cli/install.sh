@@ -19,7 +19,8 @@ PATH=$at/bin:$PATH
 equal "wavefarm on the path" "$(command -v wavefarm)" "$at/bin/wavefarm"
 
 for file in bin/wavefarm{,-judge,-subject,-coordinator} bin/wf-packgen lib/libwavefarm_{host,cuda,emulator}.so lib/hip/libamdhip64.so.{5,6,7} \
-    packs/wavefarm-{host,gfx942,sm_90-ptx}/pack.json share/wavefarm/{suites/gemm-five.json,pages/index.html} \
+    packs/wavefarm-{host,gfx942,sm_90-ptx}/pack.json \
+    reference-packs/wavefarm-naive-{gfx942,sm_90,sm_90-ptx}/pack.json share/wavefarm/{suites/gemm-five.json,pages/index.html} \
     share/man/man1/wavefarm{,-coordinator}.1 share/bash-completion/completions/wavefarm \
     share/zsh/site-functions/_wavefarm share/fish/vendor_completions.d/wavefarm.fish share/doc/wavefarm/LICENSE; do
     [ -s "$at/$file" ] || fail "$file is not installed"
