@@ -9,6 +9,7 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "core/parse.h"
+#include "runner/cold_probe.h"
 #include "runner/paths.h"
 #include "runner/request.h"
 
@@ -323,11 +324,30 @@ static enum wf_status no_result(const struct running *r, int wait, struct wf_err
                      WEXITSTATUS(wait), r->stage);
 }
 
+/* A cold measurement needs the proof for its device; the probe's own runs ask for a
+ * number of sets and need none. */
+static enum wf_status add_proof(struct wf_execute_request *r,
+                                char **ret_owned,
+                                struct wf_error *err)
+{
+    const struct wf_measure_options *m = &r->measure;
+    if (!m->measure || !m->cold || m->sets > 0 || r->device->times_modelled ||
+        (r->cold_probe && r->cold_probe[0])) {
+        return WF_OK;
+    }
+    enum wf_status st = wf_cold_probe_text(r->device, r->cancel, ret_owned, err);
+    if (st == WF_OK) {
+        r->cold_probe = *ret_owned;
+    }
+    return st;
+}
+
 enum wf_status wf_execute(const struct wf_execute_request *request,
                           struct wf_json **ret_result,
                           struct wf_error *err)
 {
     struct wf_execute_request complete = *request;
+    char *proof = NULL;
     struct running r = { .pipe = -1, .stage = "start" };
     bool cancelled = false;
     int wait = 0;
@@ -335,7 +355,14 @@ enum wf_status wf_execute(const struct wf_execute_request *request,
     if (st != WF_OK) {
         return st;
     }
-    st = start(&complete, &r, err);
+    st = add_proof(&complete, &proof, err);
+    if (st == WF_ECANCELLED) {
+        return wf_result_without_run(
+            &complete, "CANCELLED", "cancelled during the cold probe", ret_result, err);
+    }
+    if (st == WF_OK) {
+        st = start(&complete, &r, err);
+    }
     if (st == WF_OK) {
         st = wait_result(&complete, &r, &cancelled, err);
     }
@@ -350,5 +377,6 @@ enum wf_status wf_execute(const struct wf_execute_request *request,
         st = r.has_result ? unpack(&r, ret_result, err) : no_result(&r, wait, err);
     }
     wf_buf_free(&r.text);
+    free(proof);
     return st;
 }

@@ -156,6 +156,7 @@ enum wf_status judge_icache_copies(struct judge *j,
                                    size_t *ret,
                                    uint64_t *ret_bytes,
                                    struct wf_error *err);
+size_t judge_icache_most(const struct judge *j); /* copies that can be loaded */
 enum wf_status judge_load_copies(struct judge *j,
                                  size_t copies,
                                  uint64_t bytes,

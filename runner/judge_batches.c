@@ -100,7 +100,8 @@ struct wf_sp_measure meter_group_request(const struct meter *m)
                                   .lead = m->lead,
                                   .reset = 1,
                                   .program_count = (uint32_t)judge_program_count(m->j),
-                                  .first = m->next };
+                                  .first = m->next,
+                                  .set_count = (uint32_t)m->j->sets };
     return want;
 }
 

@@ -72,14 +72,23 @@ static enum wf_status note(const struct judge *j, uint64_t bytes, struct wf_erro
     enum wf_status st = wf_json_set_u64(obj, "copies", j->copies, err);
     st = st == WF_OK ? wf_json_set_u64(obj, "code_bytes", bytes, err) : st;
     st = st == WF_OK ? wf_json_set_u64(obj, "total_bytes", bytes * j->copies, err) : st;
-    st = st == WF_OK
-             ? wf_json_set_string(obj, "covers",
-                                  "the instruction caches of the compute units; "
-                                  "the copies may lie in L2",
-                                  err)
-             : st;
+    st = st == WF_OK ? wf_json_set_string(obj, "covers",
+                                          j->sets > 1 && j->copies == j->sets
+                                              ? "the instruction caches of the compute "
+                                                "units, and L2: all sets of buffers "
+                                                "pass between two uses of a copy"
+                                              : "the instruction caches of the compute "
+                                                "units; the copies may lie in L2",
+                                          err)
+                     : st;
     enum wf_status took = wf_json_set_take(j->result->details, "icache", obj, err);
     return st == WF_OK ? took : st;
+}
+
+size_t judge_icache_most(const struct judge *j)
+{
+    size_t most = WF_SP_MAX_CODES / (j->kernel->code_count ? j->kernel->code_count : 1);
+    return most < WF_SP_MAX_PROGRAMS ? most : WF_SP_MAX_PROGRAMS;
 }
 
 enum wf_status judge_icache_copies(struct judge *j,
@@ -92,13 +101,12 @@ enum wf_status judge_icache_copies(struct judge *j,
                          "icache cold: only the code of code objects can be loaded "
                          "more than once; a library or a process holds its own");
     }
-    size_t most = WF_SP_MAX_CODES / (j->kernel->code_count ? j->kernel->code_count : 1);
-    most = most < WF_SP_MAX_PROGRAMS ? most : WF_SP_MAX_PROGRAMS;
     enum wf_status st = launched_bytes(j, ret_bytes, err);
     if (st != WF_OK) {
         return wf_error_prefix(err, "icache cold");
     }
-    return icache_copies(j->request->device, *ret_bytes, most, ret, err);
+    return icache_copies(j->request->device, *ret_bytes, judge_icache_most(j), ret,
+                         err);
 }
 
 enum wf_status judge_load_copies(struct judge *j,

@@ -5,12 +5,14 @@
  * clock check runs before the samples. Rules are in stopping.c, warmup.c and cold.c. */
 #include "runner/judge_meter.h"
 
+#include "core/clock.h"
 #include "core/stats.h"
 #include "runner/cold.h"
+#include "runner/icache.h"
 #include "runner/judge_audit.h"
 
-#include "runner/icache.h"
 #include <stdlib.h>
+#include <string.h>
 
 /* Launches cannot be handed over faster than this kernel runs: then the time is the
  * host's, and the result says so. */
@@ -52,6 +54,9 @@ static enum wf_status prepare(struct judge *j, bool *ret_can, struct wf_error *e
     enum wf_status can = find_sets(j, &sets, &why);
     if (can == WF_OK && j->request->measure.icache_cold) {
         can = judge_icache_copies(j, &copies, &code_bytes, &why);
+        if (can == WF_OK && sets > copies && judge_icache_most(j) >= sets) {
+            copies = sets; /* what evicts the buffers evicts the code from L2 too */
+        }
         sets = can == WF_OK ? icache_sets(sets, copies) : sets;
     }
     *ret_can = can == WF_OK;
@@ -98,6 +103,32 @@ static enum wf_status compare_audit(struct meter *m, struct wf_error *err)
     return st;
 }
 
+/* The proof that cold is cold goes with every cold result; without one the time says so
+ * itself. */
+static enum wf_status note_cold(struct judge *j, struct wf_error *err)
+{
+    struct wf_json *proof = NULL;
+    const char *text = j->request->cold_probe;
+    const char *verdict = "";
+    const char *why = "";
+    if (!j->request->measure.cold || !text || !text[0]) {
+        return WF_OK;
+    }
+    enum wf_status st = wf_json_parse(text, strlen(text), "cold probe", &proof, err);
+    st = st == WF_OK ? wf_json_get_string(proof, "verdict", &verdict, err) : st;
+    st = st == WF_OK ? wf_json_get_string(proof, "text", &why, err) : st;
+    if (st == WF_OK && strcmp(verdict, "not proven") == 0 &&
+        j->result->time == WF_TIME_OK) {
+        result_time(j->result, WF_TIME_OK, "cold is not proven on this device: %.200s",
+                    why);
+    }
+    if (st != WF_OK) {
+        wf_json_free(proof);
+        return st;
+    }
+    return wf_json_set_take(j->result->details, "cold_probe", proof, err);
+}
+
 enum wf_status judge_measure(struct judge *j,
                              const struct wf_sp_ran *checked,
                              size_t *ret_last_set,
@@ -125,8 +156,16 @@ enum wf_status judge_measure(struct judge *j,
     if (st == WF_OK) {
         st = judge_audit(j, err);
     }
+    int64_t start_ns = wf_monotonic_ns();
     if (st == WF_OK && !j->done) {
         st = meter_sample(&m, err);
+    }
+    int64_t sampling_ns = wf_monotonic_ns() - start_ns;
+    if (st == WF_OK) {
+        st = wf_json_set_i64(j->result->details, "sampling_ns", sampling_ns, err);
+    }
+    if (st == WF_OK) {
+        st = note_cold(j, err);
     }
     if (st == WF_OK && !j->done) {
         st = compare_audit(&m, err);

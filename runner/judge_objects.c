@@ -415,6 +415,7 @@ static uint32_t add_tensor_reset(struct message *m,
     if (pristine != JUDGE_NO_OBJECT) {
         struct wf_sp_fill f = { .object = object,
                                 .source = pristine,
+                                .set = (uint32_t)set + 1,
                                 .bytes = t->bytes };
         add_bytes(m, &f, sizeof(f));
         return 1;
@@ -425,6 +426,7 @@ static uint32_t add_tensor_reset(struct message *m,
     for (size_t r = 0; r < j->touch[tensor].count; r++) {
         const struct judge_range *range = &j->touch[tensor].range[r];
         struct wf_sp_fill f = poison_of(object, t->dtype, range);
+        f.set = (uint32_t)set + 1;
         if (j->output_fill != JUDGE_POISON_TYPE) {
             f.pattern_bytes = 1;
             f.pattern[0] = (uint8_t)j->output_fill;

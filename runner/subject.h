@@ -151,6 +151,13 @@ enum wf_status subject_set_reset(struct subject *s,
                                  struct wf_error *err);
 /* Enqueues the reset list. */
 enum wf_status subject_reset(struct subject *s, struct wf_error *err);
+/* Less what belongs to other sets than `count` from `first` on, of `set_count` in a
+ * ring. */
+enum wf_status subject_reset_sets(struct subject *s,
+                                  uint32_t first,
+                                  uint32_t count,
+                                  uint32_t set_count,
+                                  struct wf_error *err);
 /* Enqueues a copy between two objects. */
 enum wf_status subject_copy(struct subject *s,
                             const struct wf_sp_step *step,

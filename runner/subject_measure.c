@@ -158,7 +158,13 @@ static enum wf_status batch(struct subject *s,
                             struct wf_sp_sample *ret,
                             struct wf_error *err)
 {
-    enum wf_status st = m->want->reset ? subject_reset(s, err) : WF_OK;
+    const struct wf_sp_measure *w = m->want;
+    enum wf_status st =
+        !w->reset ? WF_OK
+        : w->set_count == 0
+            ? subject_reset(s, err)
+            : subject_reset_sets(s, m->next % w->set_count, w->lead + w->launches,
+                                 w->set_count, err);
     if (st == WF_OK) {
         st = launch_many(s, m, m->want->lead, err);
     }

@@ -343,9 +343,25 @@ enum wf_status subject_set_reset(struct subject *s,
 
 enum wf_status subject_reset(struct subject *s, struct wf_error *err)
 {
+    return subject_reset_sets(s, 0, 0, 0, err);
+}
+
+/* Hundreds of fills before a batch of a few launches would leave the device waiting for
+ * the host, and the batch would measure that. */
+enum wf_status subject_reset_sets(struct subject *s,
+                                  uint32_t first,
+                                  uint32_t count,
+                                  uint32_t set_count,
+                                  struct wf_error *err)
+{
     enum wf_status st = WF_OK;
     for (size_t i = 0; st == WF_OK && i < s->reset_count; i++) {
-        st = enqueue_fill(s, &s->reset[i], err);
+        const uint32_t set = s->reset[i].set;
+        const uint32_t behind =
+            set > 0 && set <= set_count ? (set - 1 + set_count - first) % set_count : 0;
+        if (set_count == 0 || set == 0 || behind < count) {
+            st = enqueue_fill(s, &s->reset[i], err);
+        }
     }
     return st;
 }

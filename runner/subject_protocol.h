@@ -116,7 +116,8 @@ struct wf_sp_fill {
     uint32_t object;
     uint32_t pattern_bytes; /* 1, 2, 4 or 8; 0: copy from `source` */
     uint32_t source;        /* object of the same size */
-    uint32_t unused;
+    uint32_t set;           /* in a reset list: set of buffers, from 1, that it belongs
+                               to; 0: none */
     int64_t offset;
     uint64_t bytes;
     uint8_t pattern[WF_SP_PATTERN_BYTES];
@@ -171,6 +172,9 @@ struct wf_sp_measure {
     uint32_t reset;
     uint32_t program_count; /* launches go through programs 0 .. count - 1 in turn */
     uint32_t first;         /* program of the first launch */
+    uint32_t set_count;     /* program p uses set p % set_count (0: there is one): a
+                               batch resets only the sets that it launches on */
+    uint32_t unused;
 };
 
 struct wf_sp_measured {
