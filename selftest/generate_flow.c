@@ -117,6 +117,9 @@ static void use_of_vector(const struct em_op *op, struct gen_use *ret)
     if (ret->keeps && in->dst.code != EM_NONE) {
         add_operand(&ret->read, in->dst);
     }
+    if (strncmp(em_op_info((enum em_opcode)in->op)->name, "v_cmpx", 6) == 0) {
+        gen_set_add(&ret->written, EM_EXEC, 2);
+    }
     if (!ret->every_lane && in->op != EM_v_readlane_b32) {
         gen_set_add(&ret->read, EM_EXEC, 2);
     }

@@ -3,6 +3,7 @@
  * meant, in no more dwords than before. */
 #include "selftest/generate_kinds.h"
 
+#include "emulator/exec/mfma.h"
 #include "emulator/isa/encode.h"
 #include "selftest/generate_ops.h"
 
@@ -36,13 +37,20 @@ static uint16_t wait_of(uint16_t simm, unsigned vm, unsigned lgkm)
                       (vm & 15U) | (vm >> 4) << 14 | lgkm << 8);
 }
 
+/* Whether a modifier's bits are the same for sources 0 and 1. */
+static bool alike(uint8_t bits)
+{
+    return (bits & 1) == (bits >> 1 & 1);
+}
+
 bool gen_commutes(const struct em_inst *in)
 {
     switch (in->op) {
 #define COMMUTES(name) case EM_##name:
 #include "selftest/generate_commutes.def"
 #undef COMMUTES
-        return in->extra == EM_PLAIN && in->neg == 0 && in->abs == 0;
+        return in->extra == EM_PLAIN && alike(in->neg) && alike(in->abs) &&
+               alike(in->op_sel) && alike(in->op_sel_hi) && alike(in->neg_hi);
     default:
         return false;
     }
@@ -186,6 +194,12 @@ static void change_inline(const struct site *s, unsigned source)
     static const int step[] = { 1, -1, 2, 4, 16 };
     unsigned code = s->op->in.src[source].code;
     bool number = code >= EM_FLOAT_HALF;
+    if (!number && is_float(s->op->in.src[source].type)) {
+        struct em_inst one = s->op->in; /* a small integer's bits are a denormal */
+        one.src[source].code = EM_FLOAT_HALF + 2;
+        give(s, GEN_IMMEDIATE, &one);
+        return;
+    }
     for (size_t i = 0; i < sizeof(step) / sizeof(step[0]); i++) {
         struct em_inst m = s->op->in;
         int to = (int)code + step[i];
@@ -336,35 +350,55 @@ static void change_operation(const struct site *s)
     }
 }
 
+/* A branch on EXEC saves time: where EXEC is 0, vector instructions do nothing. Only
+ * one that decides whether a loop goes on decides more. */
+static bool only_saves_time(const struct em_inst *in)
+{
+    return in->op == EM_s_cbranch_execnz && in->offset >= 0;
+}
+
 static void change_branch(const struct site *s)
 {
     uint16_t to[GEN_OTHERS_MAX];
     size_t n = gen_other_branches(s->op->in.op, to);
+    if (only_saves_time(&s->op->in)) {
+        return;
+    }
     for (size_t i = 0; i < n; i++) {
         struct em_inst m = s->op->in;
         m.op = to[i];
         give(s, GEN_BRANCH, &m);
     }
-    if (n > 0) {
+    if (n > 0 && s->op->in.op != EM_s_cbranch_execz) {
         give_nothing(s, GEN_BRANCH);
     }
 }
 
-/* What writes EXEC and nothing else is left out; a mask that is to narrow EXEC does
- * not.
- */
+/* Lanes that come back and are at once masked again: mostly with a mask that is part of
+ * the one before (the next row of a tile), which makes the way back no different. */
+static bool narrows_again(const struct site *s)
+{
+    const struct em_op *next = em_code_at(s->code, s->op->next);
+    for (unsigned i = 0; i < 64 && next->class != EM_CLASS_BRANCH; i++) {
+        if (next->in.op == EM_s_and_saveexec_b64) {
+            return true;
+        }
+        next = em_code_at(s->code, next->next);
+    }
+    return false;
+}
+
+static bool writes_exec(const struct em_inst *in)
+{
+    return in->encoding <= EM_SOP1 && in->dst.code == EM_EXEC;
+}
+
+/* What writes EXEC is left out. */
 static void change_exec(const struct site *s)
 {
     const struct em_inst *in = &s->op->in;
-    if (in->encoding <= EM_SOP1 && in->dst.code == EM_EXEC) {
+    if (writes_exec(in) && !narrows_again(s)) {
         give_nothing(s, GEN_EXEC);
-    }
-    for (unsigned i = 0; i < 2; i++) {
-        if (in->encoding == EM_SOP2 && in->src[i].code == EM_EXEC) {
-            struct em_inst m = *in;
-            m.src[i].code = EM_INT_0 + 65; /* -1: as if all lanes were on */
-            give(s, GEN_EXEC, &m);
-        }
     }
 }
 
@@ -402,23 +436,63 @@ static bool is_matrix(const struct em_inst *in)
     return strncmp(em_op_info((enum em_opcode)in->op)->name, "v_mfma", 6) == 0;
 }
 
+static bool takes_blgp(const struct site *s)
+{
+    size_t n;
+    const struct em_mfma_shape *shape = em_mfma_shapes(&n);
+    for (size_t i = 0; i < n; i++) {
+        if (shape[i].op == s->op->in.op) {
+            return shape[i].flags & (EM_MFMA_BLGP | EM_MFMA_NEG);
+        }
+    }
+    return false;
+}
+
 static void change_matrix(const struct site *s)
 {
     give_nothing(s, GEN_MATRIX_DROPPED);
     double_matrix(s);
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 3 && takes_blgp(s); i++) {
         struct em_inst m = s->op->in;
         m.blgp ^= (uint8_t)(1U << i);
         give(s, GEN_MODIFIER, &m);
     }
 }
 
+/* Of 0, and of what is compared with 0 for being equal. */
+static bool sign_is_nothing(const struct site *s, unsigned i)
+{
+    const struct em_inst *in = &s->op->in;
+    bool zero[2] = { in->src[0].code == EM_INT_0, in->src[1].code == EM_INT_0 };
+    bool equal = in->op == EM_v_cmp_eq_f32 || in->op == EM_v_cmp_neq_f32;
+    return in->src[i].code == EM_INT_0 || (equal && (zero[0] || zero[1]));
+}
+
+/* Steps that choose scales and special cases of a quotient: signs go in and out again.
+ */
+static bool is_division_step(const struct em_inst *in)
+{
+    return in->op == EM_v_div_scale_f32 || in->op == EM_v_div_fmas_f32 ||
+           in->op == EM_v_div_fixup_f32;
+}
+
+/* Modifiers are arithmetic of floating point; of whole numbers they say what happens at
+ * an overflow, or nothing. */
 static void change_modifiers(const struct site *s)
 {
+    if (is_division_step(&s->op->in)) {
+        return;
+    }
+    if (!is_float(s->op->in.dst.type) && !is_float(s->op->in.src[0].type)) {
+        return;
+    }
     for (unsigned i = 0; i < 3; i++) {
         struct em_inst m = s->op->in;
         if (m.src[i].code == EM_NONE) {
             break;
+        }
+        if (sign_is_nothing(s, i)) {
+            continue;
         }
         m.neg ^= (uint8_t)(1U << i);
         give(s, GEN_MODIFIER, &m);
@@ -431,6 +505,9 @@ static void change_modifiers(const struct site *s)
         m = s->op->in;
         m.op_sel_hi ^= (uint8_t)(1U << i);
         give(s, GEN_LANES, &m);
+    }
+    if (s->op->in.dst.type == EM_MASK) {
+        return; /* clamp: whether NaN raises an exception */
     }
     struct em_inst m = s->op->in;
     m.clamp = !m.clamp;
@@ -476,6 +553,10 @@ static void change_memory(const struct site *s)
 
 static void change_any(const struct site *s)
 {
+    if (writes_exec(&s->op->in)) {
+        change_exec(s);
+        return;
+    }
     change_constants(s);
     change_registers(s);
     exchange_operands(s);

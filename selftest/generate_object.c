@@ -3,6 +3,7 @@
 
 #include "core/file.h"
 #include "packs/pack.h"
+#include "selftest/generate_launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -65,10 +66,13 @@ static uint32_t end_of(const struct gen_object *o, const struct em_kernel *k)
 }
 
 static enum wf_status add_function(struct gen_object *o,
+                                   const struct wf_pack_kernel *kernel,
+                                   const struct wf_pack_launch *l,
                                    const struct em_kernel *k,
-                                   unsigned block_x,
                                    struct wf_error *err)
 {
+    struct gen_argument argument[GEN_MAX_ARGUMENTS];
+    struct gen_launch launch;
     struct gen_function *f = &o->function[o->count++];
     struct em_reach reach;
     *f = (struct gen_function){ .name = k->name,
@@ -83,7 +87,10 @@ static enum wf_status add_function(struct gen_object *o,
     if (st == WF_OK) {
         st = gen_waits_create(&f->flow, &f->waits, err);
     }
-    return st == WF_OK ? gen_values_create(&f->flow, block_x, &f->values, err) : st;
+    if (st == WF_OK) {
+        st = gen_launch_of(kernel, l, k, argument, &launch, err);
+    }
+    return st == WF_OK ? gen_values_create(&f->flow, &launch, &f->values, err) : st;
 }
 
 static bool has_function(const struct gen_object *o, const char *name)
@@ -114,7 +121,7 @@ static enum wf_status add_functions(struct gen_object *o,
         if (!k) {
             return wf_errorf(err, WF_ENOTFOUND, "%s: no kernel %s", o->file, l->symbol);
         }
-        enum wf_status st = add_function(o, k, k->max_workgroup, err);
+        enum wf_status st = add_function(o, kernel, l, k, err);
         if (st != WF_OK) {
             return wf_error_prefix(err, "%s: %s", o->file, l->symbol);
         }

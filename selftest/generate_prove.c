@@ -52,26 +52,64 @@ static bool does_nothing(const struct gen_node *n, const struct gen_set *live)
     return !gen_set_meets(&written, live);
 }
 
-/* s_cbranch_execz that is never taken. */
+enum {
+    MAX_SKIPPED = 256 /* instructions; more are not looked at */
+};
+
+/* Ways from a node to the branch's target. */
+struct skipped {
+    const struct gen_flow *flow;
+    const struct gen_node *target;
+    const struct gen_set *live;
+    int32_t way[MAX_SKIPPED]; /* nodes on the way that is walked now */
+    size_t length;
+    size_t steps;
+};
+
+static bool is_on_way(const struct skipped *s, int32_t node)
+{
+    for (size_t i = 0; i < s->length; i++) {
+        if (s->way[i] == node) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* All ways on from here come to the target, none in a circle, and do nothing. */
+static bool leads_there(struct skipped *s, int32_t at) /* NOLINT(misc-no-recursion) */
+{
+    const struct gen_node *n = &s->flow->node[at];
+    if (n == s->target) {
+        return true;
+    }
+    bool branch = n->next[1] >= 0;
+    if (s->length == MAX_SKIPPED || ++s->steps > 4 * MAX_SKIPPED || is_on_way(s, at) ||
+        (n->next[0] < 0 && !branch) || (!branch && !does_nothing(n, s->live))) {
+        return false;
+    }
+    s->way[s->length++] = at;
+    bool good = (n->next[0] < 0 || leads_there(s, n->next[0])) &&
+                (!branch || leads_there(s, n->next[1]));
+    s->length--;
+    return good;
+}
+
+/* s_cbranch_execz that is never taken. Which way other branches on the way go does not
+ * matter where none of the ways does anything. */
 static bool skips_nothing(const struct gen_flow *flow, size_t node)
 {
     const struct gen_node *branch = &flow->node[node];
-    if (branch->op->in.op != EM_s_cbranch_execz || branch->next[1] <= (int32_t)node) {
+    if (branch->op->in.op != EM_s_cbranch_execz) {
         return false;
     }
-    size_t target = (size_t)branch->next[1];
-    struct gen_set live = flow->node[target].live;
+    const struct gen_node *target = &flow->node[branch->next[1]];
+    struct gen_set live = target->live;
     for (size_t w = 0; w < GEN_WORDS; w++) {
-        live.w[w] |= flow->node[target].use.read.w[w];
+        live.w[w] |= target->use.read.w[w];
     }
-    for (size_t i = node + 1; i < target; i++) {
-        const struct gen_node *n = &flow->node[i];
-        if (n->next[1] >= 0 || n->next[0] != (int32_t)(i + 1) ||
-            !does_nothing(n, &live)) {
-            return false;
-        }
-    }
-    return flow->node[target - 1].next[0] == (int32_t)target;
+    struct skipped s = { .flow = flow, .target = target, .live = &live };
+    return leads_there(&s, branch->next[0]);
 }
 
 static bool is_nothing(const struct gen_change *c)
@@ -97,7 +135,7 @@ static enum gen_reason prove_ordering(struct gen_waits *waits,
 
 enum gen_reason gen_prove(const struct gen_flow *flow,
                           struct gen_waits *waits,
-                          const struct gen_values *values,
+                          struct gen_values *values,
                           const struct gen_change *c)
 {
     if (flow->of_dword[c->at] < 0) {

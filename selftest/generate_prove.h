@@ -30,7 +30,7 @@ const char *gen_reason_text(enum gen_reason reason);
 /* `change` is of a dword of the code; `flow` of the kernel that holds it. */
 enum gen_reason gen_prove(const struct gen_flow *flow,
                           struct gen_waits *waits,
-                          const struct gen_values *values,
+                          struct gen_values *values,
                           const struct gen_change *change);
 
 #endif

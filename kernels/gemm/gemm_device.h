@@ -83,15 +83,16 @@ WF_DEVICE wf_half gemm_value(const gemm_problem &p, float sum, const wf_half *c)
     return wf_f2h(p.beta != 0.0f ? v + p.beta * wf_h2f(*c) : v);
 }
 
-/* Where row `row` of this workgroup's D, C or partial sums begins. */
+/* Where row `row` of this workgroup's D, C or partial sums begins. Their rows are less
+ * than 2^31 elements apart (`supports`): one product of 32 bits. */
 WF_DEVICE wf_half *gemm_d_row(const gemm_problem &p, const gemm_share &s, int row)
 {
-    return p.d + s.batch * p.stride_d + row * p.ldd;
+    return p.d + s.batch * p.stride_d + (wf_i64)row * (int)p.ldd;
 }
 
 WF_DEVICE const wf_half *gemm_c_row(const gemm_problem &p, const gemm_share &s, int row)
 {
-    return p.c + s.batch * p.stride_c + row * p.ldc;
+    return p.c + s.batch * p.stride_c + (wf_i64)row * (int)p.ldc;
 }
 
 WF_DEVICE float *gemm_partial_row(const gemm_problem &p, const gemm_share &s, int row)
