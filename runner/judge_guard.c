@@ -1,12 +1,12 @@
 /* Guard zones before and behind every object.
  *
  * A zone is as large as what a kernel without a tail check would write: TILE_ROWS rows
- * of the widest step, up to MAX_BYTES. Its bytes come from a key that is drawn for each
- * task and stays with the judge, and differ from place to place, so that no constant
- * can be written unseen. Whatever type reads them, most give NaN: every 16-bit lane has
- * all exponent bits of f16, bf16, f32 and f64 set; for the fnuz types, whose one NaN is
- * 0x80, every other byte is that. An index that is read from a zone is far out of
- * range.
+ * of the widest step, within what memory allows. Its bytes come from a key that is
+ * drawn for each task and stays with the judge, and differ from place to place, so that
+ * no constant can be written unseen. Whatever type reads them, most give NaN: every
+ * 16-bit lane has all exponent bits of f16, bf16, f32 and f64 set; for the fnuz types,
+ * whose one NaN is 0x80, every other byte is that. An index that is read from a zone is
+ * far out of range.
  *
  * On the emulator there are none, as it knows bounds to the byte; only what lies
  * between an allocation's start and an offset tensor is filled and checked. */
@@ -16,10 +16,12 @@
 #include <string.h>
 #include <sys/random.h>
 
-#define GUARD_NS  (60 * SECOND_NS)
-#define MIN_BYTES 4096u
-#define MAX_BYTES (2u << 20)
-#define TILE_ROWS 256u
+#define GUARD_NS   (60 * SECOND_NS)
+#define MIN_BYTES  4096u
+#define MAX_BYTES  (4u << 20)
+#define FREE_BYTES (1u << 20) /* a zone of so much is no question of memory */
+#define SHARE      32u        /* larger ones are at most such a part of their object */
+#define TILE_ROWS  256u
 
 enum wf_status judge_draw_guard_key(struct judge *j, struct wf_error *err)
 {
@@ -30,9 +32,13 @@ enum wf_status judge_draw_guard_key(struct judge *j, struct wf_error *err)
     return WF_OK;
 }
 
-static uint32_t clamp(uint64_t bytes)
+static uint32_t clamp(uint64_t bytes, uint64_t object_bytes)
 {
-    uint64_t v = bytes < MAX_BYTES ? bytes : MAX_BYTES;
+    uint64_t part = object_bytes / SHARE;
+    uint64_t most = part < FREE_BYTES  ? FREE_BYTES
+                    : part < MAX_BYTES ? part
+                                       : MAX_BYTES;
+    uint64_t v = bytes < most ? bytes : most;
     v = (v + MIN_BYTES - 1) / MIN_BYTES * MIN_BYTES;
     return (uint32_t)(v > MIN_BYTES ? v : MIN_BYTES);
 }
@@ -50,12 +56,12 @@ uint32_t judge_tensor_guard(const struct judge *j, size_t set, size_t tensor)
         widest = stride > widest ? stride : widest;
     }
     widest = widest < MAX_BYTES ? widest : MAX_BYTES;
-    return clamp(widest * wf_dtype_bytes(t->dtype) * TILE_ROWS);
+    return clamp(widest * wf_dtype_bytes(t->dtype) * TILE_ROWS, t->bytes);
 }
 
 uint32_t judge_buffer_guard(const struct judge *j, size_t set, uint64_t bytes)
 {
-    return j->guard_bytes == 0 || set > 0 ? j->guard_bytes : clamp(bytes / 8);
+    return j->guard_bytes == 0 || set > 0 ? j->guard_bytes : clamp(bytes / 8, bytes);
 }
 
 static uint64_t mix(uint64_t v)
