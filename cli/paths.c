@@ -35,6 +35,11 @@ enum wf_status wf_packs_folder(char **ret, struct wf_error *err)
     return beside_executable("WAVEFARM_PACKS", "packs", ret, err);
 }
 
+enum wf_status wf_mutants_folder(char **ret, struct wf_error *err)
+{
+    return beside_executable("WAVEFARM_MUTANTS", "share/wavefarm/mutants", ret, err);
+}
+
 enum wf_status wf_datasets_folder(char **ret, struct wf_error *err)
 {
     char *cache = NULL;

@@ -9,6 +9,9 @@
 enum wf_status wf_suites_folder(char **ret, struct wf_error *err);
 /* Folder of packs: $WAVEFARM_PACKS or <exe>/../packs. Caller frees. */
 enum wf_status wf_packs_folder(char **ret, struct wf_error *err);
+/* Packs and manifests of `selftest mutants`: $WAVEFARM_MUTANTS or
+ * <exe>/../share/wavefarm/mutants. Caller frees. */
+enum wf_status wf_mutants_folder(char **ret, struct wf_error *err);
 /* <cache>/datasets. Caller frees. */
 enum wf_status wf_datasets_folder(char **ret, struct wf_error *err);
 

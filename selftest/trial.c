@@ -142,7 +142,7 @@ static void run_trial(const struct wf_trial *t,
         o->status = take_result(result, o, &err);
     }
     if (o->status != WF_OK) {
-        (void)snprintf(o->text, sizeof(o->text), "%s", err.text);
+        (void)snprintf(o->text, sizeof(o->text), "%.599s", err.text);
     }
     wf_json_free(result);
 }
