@@ -361,10 +361,10 @@ enum wf_status wf_cold_probe_text(const struct wf_device *device,
     if (st == WF_ECANCELLED) {
         return wf_errorf(err, st, "%s", why.text);
     }
-    if (st == WF_OK) {
+    if (st == WF_OK && proof.verdict != COLD_UNKNOWN) {
         /* A cache that cannot be written costs a probe more, nothing else. */
         (void)wf_cold_probe_store(device, &proof, NULL);
-    } else {
+    } else if (st != WF_OK) {
         memset(&proof, 0, sizeof(proof));
         cold_judge(&proof);
         (void)snprintf(proof.text, sizeof(proof.text), "%.239s", why.text);

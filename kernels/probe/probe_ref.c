@@ -2,6 +2,7 @@
 #include "kernels/probe/probe.h"
 
 #include "core/buf.h"
+#include "kernels/parallel.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,9 +10,11 @@
 
 #define CHUNK_WORDS 65536u
 
+#define LANES_AT_ONCE 4096u
+
 struct wf_reference {
     struct probe p;
-    uint64_t seed;
+    int threads;
     uint32_t *want; /* of Y */
 };
 
@@ -24,50 +27,65 @@ static void destroy(struct wf_reference *ref)
 }
 
 /* Words of Y: every group of PROBE_GROUP_BYTES adds to one of them. */
-static enum wf_status sum_groups(struct wf_reference *ref, struct wf_error *err)
+static enum wf_status sum_groups(struct wf_reference *ref,
+                                 const struct wf_case *c,
+                                 uint64_t seed_offset,
+                                 struct wf_error *err)
 {
     const uint64_t words = (uint64_t)ref->p.bytes / 4;
     const uint64_t group = PROBE_GROUP_BYTES / 4;
+    enum wf_status st = WF_OK;
     uint32_t *chunk = wf_calloc(CHUNK_WORDS, sizeof *chunk);
     if (chunk == NULL) {
         return wf_errorf(err, WF_ENOMEM, "no memory for a probe's words");
     }
-    for (uint64_t at = 0; at < words; at += CHUNK_WORDS) {
+    for (uint64_t at = 0; st == WF_OK && at < words; at += CHUNK_WORDS) {
         const uint64_t n = words - at < CHUNK_WORDS ? words - at : CHUNK_WORDS;
-        probe_words(ref->seed, at, n, chunk);
-        for (uint64_t i = 0; i < n; i++) {
+        st = wf_case_fill(c, PROBE_X, seed_offset, at, n, chunk, err);
+        for (uint64_t i = 0; st == WF_OK && i < n; i++) {
             ref->want[(at + i) / group % (uint64_t)ref->p.parts] += chunk[i];
         }
     }
     free(chunk);
+    return st;
+}
+
+/* Step by step over many lanes: the compiler makes vectors of them. */
+static enum wf_status run_steps(void *ctx, uint64_t piece, struct wf_error *err)
+{
+    struct wf_reference *ref = ctx;
+    (void)err;
+    const uint64_t first = piece * LANES_AT_ONCE;
+    const uint64_t left = (uint64_t)ref->p.lanes - first;
+    const uint64_t n = left < LANES_AT_ONCE ? left : LANES_AT_ONCE;
+    uint32_t *v = ref->want + first;
+    for (uint32_t i = 0; i < (uint32_t)ref->p.steps; i++) {
+        const uint32_t k = 0x9e3779b9u * i + 0x7f4a7c15u;
+        const uint32_t m = (0x85ebca6bu * i) | 1u;
+        for (uint64_t l = 0; l < n; l++) {
+            const uint32_t x = (v[l] ^ k) * m;
+            v[l] = x ^ (x >> 15);
+        }
+    }
     return WF_OK;
 }
 
-static uint32_t step(uint32_t v, uint32_t i)
-{
-    v = (v ^ (0x9e3779b9u * i + 0x7f4a7c15u)) * ((0x85ebca6bu * i) | 1u);
-    return v ^ (v >> 15);
-}
-
-static void run_steps(struct wf_reference *ref)
+static enum wf_status expect(struct wf_reference *ref,
+                             const struct wf_case *c,
+                             uint64_t seed_offset,
+                             struct wf_error *err)
 {
     const uint64_t lanes = (uint64_t)ref->p.lanes;
-    probe_words(ref->seed, 0, lanes, ref->want);
-    for (uint64_t l = 0; l < lanes; l++) {
-        for (int64_t i = 0; i < ref->p.steps; i++) {
-            ref->want[l] = step(ref->want[l], (uint32_t)i);
-        }
-    }
-}
-
-static enum wf_status expect(struct wf_reference *ref, struct wf_error *err)
-{
+    enum wf_status st = WF_OK;
     switch (ref->p.work) {
     case PROBE_READ:
-        return sum_groups(ref, err);
+        return sum_groups(ref, c, seed_offset, err);
     case PROBE_CODE:
-        run_steps(ref);
-        break;
+        st = wf_case_fill(c, PROBE_X, seed_offset, 0, lanes, ref->want, err);
+        return st == WF_OK ? wf_parallel(ref->threads,
+                                         (lanes + LANES_AT_ONCE - 1) / LANES_AT_ONCE,
+                                         run_steps, ref, err)
+                           : st;
     case PROBE_SPIN:
     case PROBE_CLOCKS:
     case PROBE_WORK_COUNT:
@@ -91,11 +109,11 @@ static enum wf_status create(const struct wf_case *c,
         return wf_errorf(err, WF_ENOMEM, "no memory for a probe's reference");
     }
     memcpy(&ref->p, state, sizeof ref->p);
-    ref->seed = wf_case_seed(c) + options->seed_offset;
+    ref->threads = options->threads;
     ref->want = wf_calloc(ref->p.tensor[PROBE_Y].elements, sizeof *ref->want);
     enum wf_status st = ref->want == NULL
                             ? wf_errorf(err, WF_ENOMEM, "no memory for a probe's words")
-                            : expect(ref, err);
+                            : expect(ref, c, options->seed_offset, err);
     if (st != WF_OK) {
         destroy(ref);
         return st;
