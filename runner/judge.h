@@ -75,20 +75,20 @@ struct judge {
     struct subject_client *subject;
     bool device_open;
     bool code_loaded;
+    bool inputs_written;
     size_t sets;               /* of buffers; 1 unless cold */
     size_t copies;             /* of the loaded code; 1 unless icache cold */
     struct judge_touch *touch; /* of each tensor; NULL until memory is asked for */
     uint64_t guard_key;        /* never leaves the judge */
     uint64_t *input_digest;    /* of each tensor as it was written */
-    bool inputs_written;
     uint64_t index_digest;  /* of all index tensors: library kernels prepare again when
                                it changes */
     uint64_t output_digest; /* of the first checked launch */
     struct audit *audit;    /* judge_audit.c; NULL: not begun */
-    bool spliced;           /* timed inputs are those of splice_offset, made of those
-                               of splice_base */
-    uint64_t splice_base, splice_offset;
     bool has_stale;
+    bool spliced; /* timed inputs are those of splice_offset, made of those
+                     of splice_base */
+    uint64_t splice_base, splice_offset;
     uint64_t stale_digest; /* of the outputs before inputs changed under the kernel */
     struct wf_reference *reference;
     unsigned workspace_poison; /* byte */

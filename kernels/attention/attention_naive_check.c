@@ -317,13 +317,13 @@ static void name_checks(struct wf_check_report *report, uint64_t seed)
     }
 }
 
-enum wf_status attention_check_naive(struct wf_reference *arg,
+enum wf_status attention_check_naive(struct wf_reference *ref,
                                      const struct wf_output_source *outputs,
                                      const struct wf_output_source *naive,
                                      struct wf_naive_report *ret,
                                      struct wf_error *err)
 {
-    const struct attention_reference *exact = real(arg);
+    const struct attention_reference *exact = real(ref);
     struct attention_reference *all = make_all(exact, err);
     enum wf_status st = all ? fill_all(all, naive, err) : WF_ENOMEM;
 
