@@ -243,6 +243,11 @@ enum wf_status judge_read_output(void *ctx,
                                  uint64_t n,
                                  void *dst,
                                  struct wf_error *err);
+/* Whether the outputs are right by the reference at hand; changes no answer. */
+enum wf_status judge_outputs_fit(struct judge *j,
+                                 size_t set,
+                                 bool *ret,
+                                 struct wf_error *err);
 /* Takes over what a check found; `what` says whose outputs they are. */
 void judge_take_report(struct judge *j,
                        const struct wf_check_report *report,

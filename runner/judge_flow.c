@@ -84,6 +84,27 @@ static enum wf_status checked_launches(struct judge *j,
     return st == WF_OK ? judge_repeat(j, err) : st;
 }
 
+/* Wrong outputs of other bits than before, that are right for the inputs of the checked
+ * launch: the kernel computes, from inputs that it kept. */
+static enum wf_status check_stale_values(struct judge *j,
+                                         size_t set,
+                                         struct wf_error *err)
+{
+    bool right = false;
+    if (j->result->answer != WF_ANSWER_MISMATCH) {
+        return WF_OK;
+    }
+    enum wf_status st = judge_make_reference(j, j->request->seed_offset, err);
+    st = st == WF_OK ? judge_outputs_fit(j, set, &right, err) : st;
+    if (st == WF_OK && right) {
+        result_answer(
+            j->result, WF_ANSWER_CHEAT_SUSPECTED,
+            "stale output: the timed launches gave the right answer to the inputs "
+            "of the checked launch, not to theirs");
+    }
+    return st;
+}
+
 /* A failure after the timed launches whose outputs are those of the earlier inputs. */
 static enum wf_status check_replay(struct judge *j, size_t set, struct wf_error *err)
 {
@@ -93,8 +114,9 @@ static enum wf_status check_replay(struct judge *j, size_t set, struct wf_error 
         (digest == j->output_digest || (j->has_stale && digest == j->stale_digest))) {
         result_answer(j->result, WF_ANSWER_CHEAT_SUSPECTED,
                       "the timed launches returned the outputs of earlier inputs");
+        return st;
     }
-    return st;
+    return st == WF_OK ? check_stale_values(j, set, err) : st;
 }
 
 /* Two launches on the timed inputs in a cold run go through different sets. */

@@ -317,6 +317,20 @@ enum wf_status judge_verify_around(struct judge *j, size_t set, struct wf_error 
     return st;
 }
 
+enum wf_status judge_outputs_fit(struct judge *j,
+                                 size_t set,
+                                 bool *ret,
+                                 struct wf_error *err)
+{
+    struct judge_output_reader reader = { j, set };
+    struct wf_output_source source = { judge_read_output, &reader };
+    struct wf_check_report report;
+    memset(&report, 0, sizeof(report));
+    enum wf_status st = wf_reference_check(j->c, j->reference, &source, &report, err);
+    *ret = st == WF_OK && report.answer == WF_ANSWER_PASS;
+    return st;
+}
+
 enum wf_status judge_verify(struct judge *j,
                             size_t set,
                             const char *what,

@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -378,6 +379,25 @@ static int replays_first(void *state, char *message, size_t bytes)
     return WF_LIB_OK;
 }
 
+/* Computes once, and later gives that answer back with other low bits: its own bits are
+ * never the same twice once it is timed, but it is right for the first inputs only. */
+static int replays_rounded(void *state, char *message, size_t bytes)
+{
+    struct job *job = state;
+    replays_first(state, message, bytes);
+    if (job->launches++ >= 8) {
+        uint32_t word;
+        memcpy(&word, job->d, sizeof(word));
+        word ^= job->launches & 1;
+        memcpy(job->d, &word, sizeof(word));
+        memcpy(job->d + 1, job->saved + 1, sizeof(float));
+        memcpy(&word, job->d + 1, sizeof(word));
+        word ^= 1;
+        memcpy(job->d + 1, &word, sizeof(word));
+    }
+    return WF_LIB_OK;
+}
+
 static void wait_ns(long ns)
 {
     struct timespec start;
@@ -462,6 +482,7 @@ static const struct wf_lib_kernel kernels[] = {
       destroy },
     { "right_declared", "gemm", supports, workspace_bytes, prepare, right, destroy },
     KERNEL(replays_first),
+    KERNEL(replays_rounded),
     KERNEL(noisy),
     { "computes_in_prepare", "gemm", supports, workspace_bytes, wants_values_at_prepare,
       replays_first, destroy },

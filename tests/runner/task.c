@@ -40,6 +40,7 @@ static const char *const kernels[] = {
     "swings_when_warm",
     "keeps_the_larger",
     "replays_first",
+    "replays_rounded",
     "noisy",
 
     "computes_in_prepare",

@@ -43,6 +43,7 @@ ParameterizedTestParameters(answers, each_kernel_gets_its_answer)
         { "missing_in_library", "BUILD_FAILED", "no kernel missing_in_library", 0 },
         { "computes_in_prepare", "UNWRITTEN", "", 0 }, /* NaN of poison stays itself */
         { "replays_first", "CHEAT_SUSPECTED", "earlier inputs", 1 },
+        { "replays_rounded", "CHEAT_SUSPECTED", "stale output", 1 },
     };
     return cr_make_param_array(struct expectation, list,
                                sizeof(list) / sizeof(list[0]));
