@@ -10,6 +10,7 @@
 
 #include "core/clock.h"
 #include "core/file.h"
+#include "core/stats.h"
 #include "runner/device_lock.h"
 #include "runner/stopping.h"
 #include "runner/warmup.h"
@@ -25,6 +26,11 @@
 #define BATCH_MIN_NS       ((int64_t)50 * 1000 * 1000)
 #define WARMUP_MAX_SAMPLES 50u
 #define PREPARE_NS         (120 * SECOND_NS)
+#define SINGLE_ROUNDS      3
+#define SINGLE_SLOW_NS     2e9 /* one round is enough */
+#define SINGLE_RATIO       2.5
+#define SINGLE_NS          2e6 /* a command's answer may take this */
+#define SINGLE_READ_NS     3e6
 
 /* --- asking --- */
 
@@ -399,6 +405,86 @@ static enum wf_status measure(struct process_task *p,
     return st;
 }
 
+/* --- the same, one by one --- */
+
+/* The shortest of a few rounds: a busy machine is no fault of the command's. */
+struct singly {
+    double launch_ns; /* one launch until synchronised */
+    double read_ns;   /* the read behind it */
+    double again_ns;  /* and once more, with nothing between */
+};
+
+static void keep_least(double *least, double ns)
+{
+    *least = ns < *least ? ns : *least;
+}
+
+static enum wf_status timed_read(struct process_task *p,
+                                 double *least,
+                                 struct wf_error *err)
+{
+    const int64_t start_ns = wf_monotonic_ns();
+    enum wf_status st = p->j->done ? WF_OK : read_outputs(p, err);
+    keep_least(least, (double)(wf_monotonic_ns() - start_ns));
+    return st;
+}
+
+static enum wf_status run_singly(struct process_task *p,
+                                 struct singly *s,
+                                 struct wf_error *err)
+{
+    enum wf_status st = WF_OK;
+    *s = (struct singly){ (double)INFINITY, (double)INFINITY, (double)INFINITY };
+    for (int i = 0; st == WF_OK && !p->j->done && i < SINGLE_ROUNDS; i++) {
+        double self_ns = 0;
+        double wall_ns = 0;
+        st = launch(p, 1, &self_ns, &wall_ns, err);
+        keep_least(&s->launch_ns, wall_ns);
+        st = st == WF_OK ? timed_read(p, &s->read_ns, err) : st;
+        st = st == WF_OK ? timed_read(p, &s->again_ns, err) : st;
+        if (wall_ns + s->read_ns > SINGLE_SLOW_NS) {
+            break;
+        }
+    }
+    return st;
+}
+
+/* Batches hand over many launches at once and read only at the end; a command that
+ * works once for all of them, or when it is read, is seen when they come singly. */
+static enum wf_status audit(struct process_task *p, struct wf_error *err)
+{
+    struct judge *j = p->j;
+    struct singly s;
+    struct wf_summary summary;
+    double *valid = NULL;
+    size_t n = 0;
+    enum wf_status st = result_valid_samples(&j->result->timing, &valid, &n, err);
+    st = st == WF_OK ? wf_summarise(valid, n, &summary, err) : st;
+    free(valid);
+    if (st != WF_OK || n == 0) {
+        return st;
+    }
+    st = run_singly(p, &s, err);
+    if (st != WF_OK || j->done) {
+        return st;
+    }
+    if (s.launch_ns > SINGLE_RATIO * summary.median + SINGLE_NS) {
+        result_answer(j->result, WF_ANSWER_CHEAT_SUSPECTED,
+                      "a single launch took %.0f ns by the judge's clock, each of "
+                      "%u behind each other is said to take %.0f ns",
+                      s.launch_ns, j->result->timing.launches_per_sample,
+                      summary.median);
+    } else if (s.read_ns > SINGLE_RATIO * s.again_ns + SINGLE_READ_NS &&
+               s.read_ns - s.again_ns > SINGLE_RATIO * summary.median) {
+        result_answer(j->result, WF_ANSWER_CHEAT_SUSPECTED,
+                      "the read behind a launch took %.0f ns, reading once more %.0f "
+                      "ns: work of the launch (%.0f ns) is done when it is read",
+                      s.read_ns, s.again_ns, summary.median);
+    }
+    j->done = j->done || j->result->answer != WF_ANSWER_PASS;
+    return WF_OK;
+}
+
 static enum wf_status timed_launches(struct process_task *p,
                                      double estimate_ns,
                                      struct wf_error *err)
@@ -420,7 +506,7 @@ static enum wf_status timed_launches(struct process_task *p,
                           "the timed launches returned the outputs of earlier inputs");
         }
     }
-    return st;
+    return st == WF_OK && !j->done ? audit(p, err) : st;
 }
 
 /* What cannot be started for a reason of its own; the rest is the machine's. */

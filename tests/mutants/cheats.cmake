@@ -8,4 +8,11 @@ target_compile_options(wf_cheats PRIVATE -O2 -fno-omit-frame-pointer)
 target_link_libraries(wf_cheats PRIVATE pthread ${CMAKE_DL_LIBS})
 wf_library_pack(NAME cheats-host FOLDER ${WF_MUTANTS}
   TARGETS wf_cheats ENTRIES tests/mutants/cheats_host.json)
+
+# Commands need no build: a copy, and its hash in the description.
+set(out ${CMAKE_BINARY_DIR}/${WF_MUTANTS}/cheats-process)
+file(SHA256 ${CMAKE_CURRENT_SOURCE_DIR}/cheats/process/cheat.py CHEAT_SHA256)
+configure_file(cheats/process/cheat.py ${out}/cheat.py COPYONLY)
+configure_file(cheats/process/pack.json.in ${out}/pack.json @ONLY)
+
 wf_mutant_manifest(cheats.json)

@@ -1,6 +1,7 @@
 /* Pure rules of measuring: batches, warm-up, stopping, plausibility, cold copies. */
 #include "runner/cold.h"
 #include "runner/digest.h"
+#include "runner/judge_audit.h"
 #include "runner/stopping.h"
 #include "runner/warmup.h"
 
@@ -228,4 +229,17 @@ Test(digest, sees_every_single_bit_and_the_length)
     }
     cr_expect_neq(digest_in_pieces(bytes, 99, 99), zero);
     cr_expect_neq(digest_in_pieces(bytes, 0, 1), zero);
+}
+
+Test(audit, a_launch_on_new_inputs_may_not_take_much_longer_than_the_samples_say)
+{
+    cr_expect(!audit_contradicts(1e6, 1e6, 1, true));
+    cr_expect(!audit_contradicts(2.5e6, 1e6, 1, true));
+    cr_expect(audit_contradicts(2.7e6, 1e6, 1, true));
+    cr_expect(!audit_contradicts(1e5, 1e3, 1, true), "one round loses 100 us");
+    cr_expect(audit_contradicts(1e5, 1e3, 16, true), "sixteen launches share it");
+    cr_expect(!audit_contradicts(3e4, 1e3, 16, false), "a gap behind a copy on a GPU");
+    cr_expect(audit_contradicts(5e4, 1e3, 16, false));
+    cr_expect(!audit_contradicts((double)NAN, 1e3, 16, true));
+    cr_expect(!audit_contradicts(-5.0, 1e3, 16, true));
 }
