@@ -269,6 +269,17 @@ double attention_flops(const void *state)
     return 2.0 * (double)a->q_heads * (double)(a->head_dim + a->head_dim_v) * a->pairs;
 }
 
+/* Without gaps between rows. */
+static double used_bytes(const struct wf_tensor *t)
+{
+    double n = t->bytes > 0 ? (double)wf_dtype_bytes(t->dtype) : 0;
+
+    for (int d = 0; d < t->ndim; d++) {
+        n *= (double)t->dim[d];
+    }
+    return n;
+}
+
 double attention_bytes(const void *state)
 {
     const struct attention *a = state;
@@ -276,7 +287,7 @@ double attention_bytes(const void *state)
 
     for (size_t i = 0; i < ATTENTION_TENSOR_COUNT; i++) {
         if (i < ATTENTION_K || i > ATTENTION_V_CACHE) {
-            n += (double)a->tensor[i].bytes;
+            n += used_bytes(&a->tensor[i]);
         }
     }
     if (a->layout == ATTENTION_PAGED) { /* a shared page has to come in only once */
