@@ -423,17 +423,19 @@ static void describe_sample(const struct checker *c, char *text, size_t n)
     double rows = (double)c->a->total_q * (double)c->a->kv_heads;
 
     if (!plan->sampled) {
-        (void)snprintf(text, n,
-                       "every element compared; misses only errors below tolerance");
+        (void)snprintf(
+            text, n,
+            "every element compared (%.3g multiply-adds, at most %.3g); misses "
+            "only errors below tolerance",
+            plan->all_macs, plan->budget);
         return;
     }
     (void)snprintf(
         text, n,
-        "%lld of %.0f (row, kv head) pairs compared: a finite error in one row "
-        "escapes with probability %.3f, one in a share f of all with about "
-        "(1-f)^%zu",
+        "%lld of %.0f (row, kv head) pairs: an error in one row escapes with "
+        "probability %.3f, in a share f with (1-f)^%zu; all: %.2g MACs of %.2g",
         (long long)plan->slot_count, rows, 1 - (double)plan->slot_count / rows,
-        plan->unit_count);
+        plan->unit_count, plan->all_macs, plan->budget);
 }
 
 static void add_check(struct checker *c,

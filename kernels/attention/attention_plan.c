@@ -311,6 +311,7 @@ enum wf_status attention_plan_init(struct attention_plan *plan,
     for (int64_t b = 0; b < a->batch; b++) {
         plan->all_macs += pair_macs(a, b, a->q_len[b]) * (double)a->kv_heads;
     }
+    plan->budget = budget;
     plan->sampled = plan->all_macs > budget;
     if (plan->sampled) {
         st = plan_sample(plan, a, budget, err);

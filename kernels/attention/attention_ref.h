@@ -122,7 +122,7 @@ struct attention_plan {
     int64_t *slot_of; /* [total_q * kv_heads], -1: not computed */
     bool sampled;
     uint64_t seed; /* of the choice */
-    double macs, all_macs;
+    double macs, all_macs, budget;
 };
 enum wf_status attention_plan_init(struct attention_plan *plan,
                                    const struct attention *a,

@@ -73,7 +73,8 @@ struct wf_reference {
     struct gemm g;              /* with the strides of what is held here */
     struct wf_reference_options options;
     uint64_t seed;
-    bool sampled;        /* product check instead of the full reference */
+    double macs, budget; /* multiply-adds of a full reference, and how many may be */
+    bool sampled;        /* more than that: product check instead */
     void *input[GEMM_D]; /* as stored; NULL when not read */
     double *a_norm;      /* [batch or 1][M] */
     double *b_norm;      /* [batch or 1][N] */

@@ -438,10 +438,12 @@ static void report_samples(const struct product_check *p,
     c->worst_ratio = tally->worst_ratio;
     c->smallest_caught = p->ref->tolerance.exact ? 1.0 : tally->max_tolerance;
     c->seed = p->ref->seed;
-    (void)snprintf(c->note, sizeof c->note,
-                   "full double on %llu of %llu rows, chosen by the seed; says nothing "
-                   "about the others",
-                   (unsigned long long)rows, (unsigned long long)all);
+    (void)snprintf(
+        c->note, sizeof c->note,
+        "full double on %llu of %llu rows, chosen by the seed; says nothing of "
+        "the others (all: %.3g multiply-adds, at most %.3g)",
+        (unsigned long long)rows, (unsigned long long)all, p->ref->macs,
+        p->ref->budget);
 }
 
 /* Marks the sample, leaving flagged rows alone. */

@@ -121,9 +121,11 @@ enum wf_status gemm_check_full(const struct wf_reference *ref,
     c->elements = tally.elements;
     c->worst_ratio = tally.worst_ratio;
     c->smallest_caught = ref->tolerance.exact ? 1.0 : tally.max_tolerance;
-    (void)snprintf(c->note, sizeof c->note,
-                   "every element against a double product; misses errors below its "
-                   "tolerance only");
+    (void)snprintf(
+        c->note, sizeof c->note,
+        "every element against a double product (%.3g multiply-adds, at most "
+        "%.3g); misses errors below its tolerance only",
+        ref->macs, ref->budget);
     gemm_diagnose(ref, &tally, ret);
     return WF_OK;
 }

@@ -168,10 +168,12 @@ static void destroy(struct wf_reference *ref)
     free(ref);
 }
 
-static bool beyond_budget(const struct gemm *g, double budget)
+/* Cost is the case's own: flops of the product, nothing of the machine. */
+static void choose_check(struct wf_reference *ref, double budget)
 {
-    const double macs = gemm_reads_product(g) ? gemm_flops(g) / 2.0 : 0.0;
-    return macs > (budget > 0.0 ? budget : DEFAULT_BUDGET_MACS);
+    ref->macs = gemm_reads_product(&ref->g) ? gemm_flops(&ref->g) / 2.0 : 0.0;
+    ref->budget = budget > 0.0 ? budget : DEFAULT_BUDGET_MACS;
+    ref->sampled = ref->macs > ref->budget;
 }
 
 static enum wf_status create(const struct wf_case *c,
@@ -194,7 +196,7 @@ static enum wf_status create(const struct wf_case *c,
     ref->g = *g;
     ref->options = *options;
     ref->seed = wf_case_seed(c) + options->seed_offset;
-    ref->sampled = beyond_budget(g, options->budget_macs);
+    choose_check(ref, options->budget_macs);
     gemm_set_tolerance(&ref->tolerance, g, options);
     enum wf_status st = make_input(ref, c, GEMM_A, err);
     if (st == WF_OK) {

@@ -10,3 +10,7 @@ wf_unit_test(NAME test_gemm_host
   LIBS wf_ops wf_host_gemm)
 wf_plain_test(NAME test_parallel_threads
   SOURCES ${dir}/test_parallel_threads.c LIBS wf_ops)
+wf_unit_test(NAME test_error_models
+  SOURCES ${dir}/test_error_models.c ${dir}/gemm_fixture.c
+    ${dir}/attention_fixture.c ${dir}/attention_model.c
+  LIBS wf_ops wf_host_attention m dl)

@@ -56,6 +56,8 @@ Test(gemm_check, the_method_depends_on_case_and_budget)
     cr_assert_eq(r.check_count, 2);
     cr_assert_str_eq(r.check[0].name, "freivalds-blocked");
     cr_assert_str_eq(r.check[1].name, "sampled-rows");
+    cr_assert_not_null(strstr(r.check[1].note, "4.1e+03 multiply-adds, at most"), "%s",
+                       r.check[1].note);
     cr_assert_str_eq(r.tolerance_model, "gemm-f16-f32acc/1");
     cr_assert_not_null(strstr(r.tolerance_text, "|ref|"));
     gemm_fixture_free(&f);
