@@ -78,7 +78,8 @@ static void use_of_scalar(const struct em_op *op, struct gen_use *ret)
     if (op->flags & EM_WRITES_SCC) {
         gen_set_add(&ret->written, EM_SCC, 1);
     }
-    if (op->flags & EM_WRITES_EXEC) {
+    const char *name = em_op_info((enum em_opcode)op->in.op)->name;
+    if (strstr(name, "saveexec") || strstr(name, "wrexec")) {
         gen_set_add(&ret->read, EM_EXEC, 2);
         gen_set_add(&ret->written, EM_EXEC, 2);
     }
