@@ -83,6 +83,17 @@ static void run_cheat(const struct wf_json *cheat)
     wf_buf_free(&text);
 }
 
+/* What survives, and what a sanitizer changes. */
+static bool is_exception(const char *name)
+{
+#ifdef __SANITIZE_ADDRESS__
+    if (strcmp(name, "traces_the_judge") == 0) {
+        return true; /* the filter lets a sanitizer's ptrace pass */
+    }
+#endif
+    return strcmp(name, "command_in_prepare") == 0;
+}
+
 /* Every other one of the manifest, from `first` on: two tests that run side by side. */
 static void run_half(size_t first)
 {
@@ -92,7 +103,7 @@ static void run_half(size_t first)
     for (size_t i = first; i < wf_json_count(list); i += 2) {
         const struct wf_json *cheat = wf_json_at(list, i);
         const char *name = wf_json_string(wf_json_find(cheat, "name"));
-        if (wf_json_find(cheat, "survives") == NULL && (!only || strstr(name, only))) {
+        if (!is_exception(name) && (!only || strstr(name, only))) {
             run_cheat(cheat);
         }
     }
@@ -151,4 +162,18 @@ Test(cheats, right_kernels_are_not_accused)
                          request.kernel, task_text(result, "answer_text"));
         wf_json_free(result);
     }
+}
+
+/* docs/isolation.md says why; when this fails, the page has good news to tell. */
+Test(cheats, work_in_prepare_of_a_command_is_only_marked)
+{
+    struct wf_execute_request request = task_request("command_in_prepare");
+    request.pack_folder = MUTANTS_FOLDER "/cheats-process";
+    request.measure.measure = true;
+    request.measure.budget_ns = 20000000;
+    request.measure.max_samples = 20;
+    struct wf_json *result = task_run(&request);
+    cr_expect_str_eq(task_text(result, "answer"), "PASS");
+    cr_expect_str_neq(task_text(result, "time"), "OK");
+    wf_json_free(result);
 }
