@@ -20,6 +20,10 @@
  *             partial products is taken to stay below |ref| + 4 |alpha| S / sqrt(K):
  * its end point plus four standard deviations of a walk that gets there.
  *
+ * The walk needs roundings of random sign: truncation of terms of one sign would
+ * outgrow it. No distribution of kernels/inputs.h has such terms with inexact sums;
+ * tests/kernels/test_error_models.c measures honest kernels against the limit.
+ *
  * D overflows as its type says: from max + half a last place on, f32 f16 bf16 hold
  * infinity and fp8 the largest finite value. Where the budget straddles that point both
  * answers are right. */
