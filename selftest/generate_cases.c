@@ -12,12 +12,13 @@
 
 enum {
     MAX_LENGTHS = 8,
+    MAX_BATCH = 512,
     MAX_PAGES = 2048
 };
 
 struct table {
     const char *name;
-    int page_size, num_pages;
+    int page_size, num_pages, empty;
     int count;
     int length[MAX_LENGTHS];
 };
@@ -28,8 +29,8 @@ struct row {
 
 #define COUNT_OF(...) (int)(sizeof((int[]){ __VA_ARGS__ }) / sizeof(int))
 static const struct table tables[] = {
-#define TABLE(name, size, pages, ...) \
-    { #name, size, pages, COUNT_OF(__VA_ARGS__), { __VA_ARGS__ } },
+#define TABLE(name, size, pages, empty, ...) \
+    { #name, size, pages, empty, COUNT_OF(__VA_ARGS__), { __VA_ARGS__ } },
 #include "selftest/generate_cases.def"
 };
 
@@ -47,8 +48,13 @@ struct wf_generated_cases {
 /* --- page tables --- */
 
 struct paged {
-    int32_t indptr[MAX_LENGTHS + 1], last[MAX_LENGTHS], index[MAX_PAGES];
+    int32_t indptr[MAX_BATCH + 1], last[MAX_BATCH], index[MAX_PAGES];
 };
+
+static int batch_of(const struct table *t)
+{
+    return t->count + t->empty;
+}
 
 /* Pages 1 ... num_pages - 1 in an order that the seed draws. */
 static void draw_pages(const struct table *t, struct paged *p)
@@ -66,9 +72,10 @@ static void draw_pages(const struct table *t, struct paged *p)
         page[i - 1] = page[j];
         page[j] = held;
     }
-    for (int s = 0; s < t->count; s++) {
-        int pages = (t->length[s] + t->page_size - 1) / t->page_size;
-        p->last[s] = t->length[s] - (pages - 1) * t->page_size;
+    for (int s = 0; s < batch_of(t); s++) {
+        int length = s < t->count ? t->length[s] : 0;
+        int pages = (length + t->page_size - 1) / t->page_size;
+        p->last[s] = length - (pages - 1) * t->page_size;
         p->last[s] = pages ? p->last[s] : 1;
         for (int i = 0; i < pages; i++, used++) {
             p->index[used] = page[used];
@@ -96,22 +103,13 @@ static enum wf_status write_table(const struct table *t,
                                   struct wf_error *err)
 {
     struct paged p = { .indptr = { 0 } };
+    int batch = batch_of(t);
     draw_pages(t, &p);
-    int used = p.indptr[t->count];
+    int used = p.indptr[batch];
     struct wf_dataset_tensor tensor[] = {
-        { "kv_indptr",
-          WF_I32,
-          1,
-          { t->count + 1 },
-          p.indptr,
-          4U * (unsigned)(t->count + 1) },
+        { "kv_indptr", WF_I32, 1, { batch + 1 }, p.indptr, 4U * (unsigned)(batch + 1) },
         { "kv_indices", WF_I32, 1, { used }, p.index, 4U * (unsigned)used },
-        { "kv_last_page_len",
-          WF_I32,
-          1,
-          { t->count },
-          p.last,
-          4U * (unsigned)t->count },
+        { "kv_last_page_len", WF_I32, 1, { batch }, p.last, 4U * (unsigned)batch },
     };
     struct wf_json *meta = wf_json_object();
     enum wf_status st = meta ? metadata(t, meta, err)

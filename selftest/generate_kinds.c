@@ -498,7 +498,9 @@ static void change_modifiers(const struct site *s)
         give(s, GEN_MODIFIER, &m);
         m = s->op->in;
         m.abs ^= (uint8_t)(1U << i);
-        give(s, GEN_MODIFIER, &m);
+        if (m.src[i].code < EM_INT_0 || em_is_vector(m.src[i].code)) {
+            give(s, GEN_MODIFIER, &m); /* constants are written as they are meant */
+        }
         m = s->op->in;
         m.op_sel ^= (uint8_t)(1U << i);
         give(s, GEN_LANES, &m);
@@ -511,9 +513,6 @@ static void change_modifiers(const struct site *s)
     }
     struct em_inst m = s->op->in;
     m.clamp = !m.clamp;
-    give(s, GEN_MODIFIER, &m);
-    m = s->op->in;
-    m.omod ^= 1;
     give(s, GEN_MODIFIER, &m);
 }
 

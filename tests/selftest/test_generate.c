@@ -98,8 +98,8 @@ Test(generate, a_pack_differs_in_one_instruction)
             last--;
         }
         cr_assert_lt(last - first, 8, "%s", wf_generated_name(set, i));
-        cr_assert_eq(wf_generated_write(set, i, to, &err), WF_EINVAL,
-                     "twice the same folder");
+        cr_assert_neq(wf_generated_write(set, i, to, &err), WF_OK,
+                      "twice the same folder");
         wf_pack_free(pack);
         wf_buf_free(&was);
         wf_buf_free(&now);
