@@ -231,6 +231,12 @@ enum wf_status judge_fill_kept(struct judge *j, struct wf_error *err)
                       j->plan->buffer[i].init_byte, err);
         }
     }
+    /* A library may set its workspace up in prepare and keep it: what it finds before
+     * that is no zero. */
+    if (st == WF_OK && j->library_workspace_bytes > 0) {
+        st = fill(j, judge_buffer_object(j, 0, j->plan->buffer_count), 0,
+                  j->library_workspace_bytes, 0xff, err);
+    }
     return st;
 }
 

@@ -100,7 +100,7 @@ static enum wf_status take(struct stage *s,
         wf_tally_peers(slot->tally, o);
         return WF_OK;
     }
-    enum wf_status st = wf_tally_check(slot->name, o, err);
+    enum wf_status st = wf_tally_check(slot->name, t->case_json, o, err);
     if (st != WF_OK || slot->tally == NULL) {
         return st == WF_OK ? take_right(s, t, o, err) : st;
     }

@@ -55,6 +55,7 @@ struct gemm_draw {
     bool ta, tb;
     const char *a, *b, *d;
     double alpha, beta;
+    int64_t align; /* of leading dimensions and batch strides */
 };
 
 static void draw_types(struct wf_rng *r, const char *kernel, struct gemm_draw *g)
@@ -86,6 +87,7 @@ static void draw_gemm(struct wf_rng *r, const char *kernel, struct gemm_draw *g)
     const char *form = len > 3 && kernel[len - 3] == '_' ? kernel + len - 2 : "";
     const bool known = strncmp(kernel, "gemm_f16_mfma", 13) == 0;
     draw_types(r, kernel, g);
+    g->align = strstr(kernel, "256x256") != NULL ? 8 : 1;
     g->m = one_in(r, 60) ? 0 : size(r, known ? 150 : 120);
     g->n = one_in(r, 60) ? 0 : size(r, known ? 150 : 120);
     g->k = one_in(r, 30) ? 0 : size(r, 256);
@@ -100,6 +102,11 @@ static void draw_gemm(struct wf_rng *r, const char *kernel, struct gemm_draw *g)
     }
 }
 
+static int64_t aligned(int64_t v, int64_t to)
+{
+    return (v + to - 1) / to * to;
+}
+
 /* A leading dimension, sometimes padded; a batch stride, sometimes more than tight or,
  * for inputs, 0. */
 static enum wf_status add_strides(struct wf_buf *b,
@@ -107,22 +114,23 @@ static enum wf_status add_strides(struct wf_buf *b,
                                   const char *which,
                                   int64_t rows,
                                   int64_t cols,
-                                  int64_t batch,
+                                  const struct gemm_draw *g,
                                   struct wf_error *err)
 {
     static const int64_t PAD[] = { 0, 0, 0, 1, 3, 8, 16 };
     const bool input = which[0] != 'd';
     const int64_t tight = cols > 0 ? cols : 1;
-    const int64_t ld = tight + pick(r, PAD, COUNT(PAD));
-    int64_t stride = (rows > 0 ? rows : 1) * ld + pick(r, PAD, COUNT(PAD));
+    const int64_t ld = aligned(tight + pick(r, PAD, COUNT(PAD)), g->align);
+    int64_t stride =
+        aligned((rows > 0 ? rows : 1) * ld + pick(r, PAD, COUNT(PAD)), g->align);
     enum wf_status st = WF_OK;
     if (ld != cols) {
         st = wf_buf_printf(b, err, ",\"ld%s\":%" PRId64, which, ld);
     }
-    if (batch > 1 && input && one_in(r, 4)) {
+    if (g->batch > 1 && input && one_in(r, 4)) {
         stride = 0;
     }
-    if (st == WF_OK && batch > 1) {
+    if (st == WF_OK && g->batch > 1) {
         st = wf_buf_printf(b, err, ",\"stride_%s\":%" PRId64, which, stride);
     }
     return st;
@@ -147,16 +155,16 @@ enum wf_status wf_right_gemm(struct wf_selftest_env *env,
         g.m, g.n, g.k, g.batch, g.ta ? "T" : "N", g.tb ? "T" : "N", g.a, g.b, g.d,
         g.alpha, g.beta, inputs(&r), wf_rng_next_below(&r, 1000000));
     if (st == WF_OK) {
-        st = add_strides(&b, &r, "a", g.ta ? g.k : g.m, g.ta ? g.m : g.k, g.batch, err);
+        st = add_strides(&b, &r, "a", g.ta ? g.k : g.m, g.ta ? g.m : g.k, &g, err);
     }
     if (st == WF_OK) {
-        st = add_strides(&b, &r, "b", g.tb ? g.n : g.k, g.tb ? g.k : g.n, g.batch, err);
+        st = add_strides(&b, &r, "b", g.tb ? g.n : g.k, g.tb ? g.k : g.n, &g, err);
     }
     if (st == WF_OK) {
-        st = add_strides(&b, &r, "c", g.m, g.n, g.batch, err);
+        st = add_strides(&b, &r, "c", g.m, g.n, &g, err);
     }
     if (st == WF_OK) {
-        st = add_strides(&b, &r, "d", g.m, g.n, g.batch, err);
+        st = add_strides(&b, &r, "d", g.m, g.n, &g, err);
     }
     if (st == WF_OK) {
         st = wf_buf_puts(&b, "}", err);
@@ -263,7 +271,8 @@ static enum wf_status add_options(struct wf_buf *b,
                                   struct wf_error *err)
 {
     enum wf_status st = WF_OK;
-    if (one_in(r, 2)) {
+    const bool causal = one_in(r, 2);
+    if (causal) {
         st = wf_buf_puts(b, ",\"causal\":true", err);
     }
     if (st == WF_OK && one_in(r, 2)) {
@@ -273,7 +282,7 @@ static enum wf_status add_options(struct wf_buf *b,
         st =
             wf_buf_printf(b, err, ",\"window_left\":%d", (int)wf_rng_next_below(r, 40));
     }
-    if (st == WF_OK && one_in(r, 6)) {
+    if (st == WF_OK && !causal && one_in(r, 3)) {
         st =
             wf_buf_printf(b, err, ",\"window_right\":%d", (int)wf_rng_next_below(r, 9));
     }

@@ -7,16 +7,17 @@
 #include <string.h>
 
 enum wf_status wf_tally_check(const char *name,
+                              const char *case_text,
                               const struct wf_trial_outcome *o,
                               struct wf_error *err)
 {
     if (o->status != WF_OK) {
-        return wf_errorf(err, o->status, "%.120s: the runner failed: %.500s", name,
-                         o->text);
+        return wf_errorf(err, o->status, "%.80s on %.300s: the runner failed: %.300s",
+                         name, case_text, o->text);
     }
     if (wf_trial_answer_is_void(o->answer)) {
-        return wf_errorf(err, WF_EINTERNAL, "%.120s did not run: %s: %.500s", name,
-                         wf_answer_name(o->answer), o->text);
+        return wf_errorf(err, WF_EINTERNAL, "%.80s on %.300s did not run: %s: %.300s",
+                         name, case_text, wf_answer_name(o->answer), o->text);
     }
     return WF_OK;
 }

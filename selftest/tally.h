@@ -23,6 +23,7 @@ struct wf_tally {
 
 /* EINTERNAL when the outcome says nothing about the kernel; text names it. */
 enum wf_status wf_tally_check(const char *name,
+                              const char *case_text, /* name or JSON */
                               const struct wf_trial_outcome *o,
                               struct wf_error *err);
 /* m NULL: a generated mutant, where any answer but PASS counts. */

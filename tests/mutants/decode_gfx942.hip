@@ -127,15 +127,10 @@ WF_DEVICE void add_step(const decode_problem &p,
     const float scale = F == d_max_not_subtracted ? 1.0f : decode_weight(r.max, max);
     const float w = weight<F>(x, max);
     r.sum = (F == d_sum_not_rescaled ? r.sum : r.sum * scale) + over_wave<F>(w, true);
-    if (F == d_weights_in_f16_sum) {
-        r.sum = wf_h2f(wf_f2h(r.sum));
-    }
     if (F != d_chunk_tail_unset || in) {
         weights[lane] = w;
     }
-    if (F != d_no_barrier) {
-        wf_barrier();
-    }
+    wf_barrier();
     r.value = F == d_output_not_rescaled ? r.value : r.value * scale;
     const int count = F == d_chunk_tail_unset ? STEP : wf_min(STEP, s.hi - key0);
     for (int i = 0; i < count; i++) {

@@ -152,7 +152,7 @@ template <int F> WF_DEVICE void tiled(const gemm_problem &p, const operands &o, 
         asm volatile("v_mov_b32 %0, v77" : "=v"(sum) : : "v77");
     }
     for (int k0 = 0; k0 < k_end; k0 += TILE) {
-        const int s = F == t_stage_not_turned ? 0 : (k0 / TILE) & 1;
+        const int s = F == t_no_second_barrier ? 0 : (k0 / TILE) & 1;
         if (F != t_lds_tail_unset || k0 + x < p.k) {
             at[s][y][x] = load_a<F>(p, o, batch, i, k0 + x);
         }
@@ -178,7 +178,7 @@ template <int F> WF_DEVICE void tiled(const gemm_problem &p, const operands &o, 
                 sum += a * b;
             }
         }
-        if (F != t_no_second_barrier || s == 0) {
+        if (F != t_no_second_barrier) {
             wf_barrier();
         }
     }
@@ -251,9 +251,7 @@ template <int F> WF_DEVICE void matrix(const gemm_problem &p, wf_half *lds)
         const int left = F == m_left_of_start ? p.k : p.k - k0;
         fetch_tile<F>(a, p.a + batch * p.stride_a + m0 * p.lda + k0, p.lda, p.m - m0, left);
         fetch_tile<F>(b, p.b + batch * p.stride_b + n0 * p.ldb + k0, p.ldb, p.n - n0, left);
-        if (F != m_no_wait_lds) {
-            wf_barrier();
-        }
+        wf_barrier();
         if (F == m_accumulator_reset) {
             acc = (wf_f32x16)(0.0f);
         }
