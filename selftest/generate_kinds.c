@@ -11,66 +11,9 @@
 
 #define NOP UINT32_C(0xbf800000)
 
-const char *gen_kind_name(enum gen_kind kind)
-{
-    static const char *const names[] = {
-#define X(name, text) text,
-        GEN_KIND_LIST(X)
-#undef X
-    };
-    return (size_t)kind < GEN_KINDS ? names[kind] : "?";
-}
-
-unsigned gen_wait_vm(uint16_t simm)
-{
-    return (simm & 15U) | (simm >> 10 & 0x30U);
-}
-
-unsigned gen_wait_lgkm(uint16_t simm)
-{
-    return simm >> 8 & 15U;
-}
-
 static uint16_t wait_of(uint16_t simm, unsigned vm, unsigned lgkm)
 {
-    return (uint16_t)((simm & 0x30F0U & ~UINT32_C(0x3000)) | (simm & 0x70U) |
-                      (vm & 15U) | (vm >> 4) << 14 | lgkm << 8);
-}
-
-/* Whether a modifier's bits are the same for sources 0 and 1. */
-static bool alike(uint8_t bits)
-{
-    return (bits & 1) == (bits >> 1 & 1);
-}
-
-bool gen_commutes(const struct em_inst *in)
-{
-    switch (in->op) {
-#define COMMUTES(name) case EM_##name:
-#include "selftest/generate_commutes.def"
-#undef COMMUTES
-        return in->extra == EM_PLAIN && alike(in->neg) && alike(in->abs) &&
-               alike(in->op_sel) && alike(in->op_sel_hi) && alike(in->neg_hi);
-    default:
-        return false;
-    }
-}
-
-bool gen_is_hint(const struct em_inst *in)
-{
-    switch (in->op) {
-    case EM_s_nop:
-    case EM_s_sleep:
-    case EM_s_setprio:
-    case EM_s_wakeup:
-    case EM_s_incperflevel:
-    case EM_s_decperflevel:
-    case EM_s_ttracedata:
-    case EM_s_icache_inv:
-        return true;
-    default:
-        return false;
-    }
+    return (uint16_t)((simm & 0x30F0U) | (vm & 15U) | (vm >> 4) << 14 | lgkm << 8);
 }
 
 /* One instruction and what is to be told of it. */
