@@ -57,8 +57,17 @@ static void put_range(char cell[CELL], const struct wf_json *array)
     }
 }
 
+static void put_times(char cell[2 * CELL], double lo, double hi)
+{
+    char from[CELL];
+    char to[CELL];
+    wf_format_time_ns(lo, from, CELL);
+    wf_format_time_ns(hi, to, CELL);
+    (void)snprintf(cell, (size_t)2 * CELL, isfinite(lo) ? "%s .. %s" : "-", from, to);
+}
+
 struct row {
-    char samples[CELL], median[CELL], p05[CELL], p95[CELL], mad[CELL], drift[CELL];
+    char samples[CELL], median[CELL], range[2 * CELL], mad[CELL], drift[CELL];
     char correlation[CELL], effective[CELL], clock[CELL], power[CELL], warmup[CELL];
 };
 
@@ -81,8 +90,7 @@ static void fill(const struct wf_json *result, const struct wf_json *t, struct r
     (void)snprintf(r->samples, CELL, left_out ? "%zu (%zu out)" : "%zu", samples,
                    left_out);
     wf_format_time_ns(median, r->median, CELL);
-    wf_format_time_ns(number(t, "p05"), r->p05, CELL);
-    wf_format_time_ns(number(t, "p95"), r->p95, CELL);
+    put_times(r->range, number(t, "p05"), number(t, "p95"));
     put(r->mad, " %", number(t, "mad") / median, 100, 2);
     put(r->drift, " %", number(t, "drift"), 100, 2);
     put(r->correlation, "", number(t, "autocorrelation"), 1, 2);
@@ -94,10 +102,10 @@ static void fill(const struct wf_json *result, const struct wf_json *t, struct r
 
 void wf_print_timing(const struct wf_json *const *result, size_t count)
 {
-    static const char *const header[] = { "case",   "kernel", ">samples", ">median",
-                                          ">p05",   ">p95",   ">mad",     ">drift",
-                                          ">lag-1", ">worth", ">MHz",     ">W",
-                                          "warm-up" };
+    static const char *const header[] = { "case",    "kernel",      ">samples",
+                                          ">median", ">p05 .. p95", ">mad",
+                                          ">drift",  ">lag-1",      ">worth",
+                                          ">MHz",    ">W",          "warm-up" };
     struct wf_table *t = wf_table_create(header, sizeof(header) / sizeof(header[0]));
     if (t == NULL) {
         fprintf(stderr, "wavefarm: no memory for the table\n");
@@ -115,8 +123,7 @@ void wf_print_timing(const struct wf_json *const *result, size_t count)
                                text(task, "kernel"),
                                r.samples,
                                r.median,
-                               r.p05,
-                               r.p95,
+                               r.range,
                                r.mad,
                                r.drift,
                                r.correlation,
