@@ -9,8 +9,8 @@ target_sources(wf_ops PRIVATE
   ${dir}/gemm_full.c
   ${dir}/gemm_inputs.c
   ${dir}/gemm_mistakes.c
-  ${dir}/gemm_noise.c
   ${dir}/gemm_naive_check.c
+  ${dir}/gemm_noise.c
   ${dir}/gemm_panel.c
   ${dir}/gemm_places.c
   ${dir}/gemm_ref.c
