@@ -40,7 +40,8 @@ for op in attention gemm; do
 done
 "$table" check "$device" "$WORK"/result-*.json || fail "see above"
 for kernel in right grid16; do
-    run_into "$WORK/a29-$kernel.json" "$here/a29.json" --pack "$pack" --kernels "*gemm_$kernel"
+    run_into "$WORK/a29-$kernel.json" "$here/a29.json" --pack "$pack" --cases "a29-$device" \
+        --kernels "*gemm_$kernel"
 done
 "$table" check-a29 "$WORK/a29-right.json" "$WORK/a29-grid16.json" || fail "see above"
 if [ "$device" = emulator ]; then
