@@ -191,6 +191,11 @@ static enum wf_status allocate_set(struct judge *j, size_t set, struct wf_error 
         if (st == WF_OK && z.object != JUDGE_NO_OBJECT && once) {
             st = fill(j, z.object, 0, z.bytes, j->plan->buffer[i].init_byte, err);
         }
+        /* A library may set its workspace up in prepare and keep it: what it finds
+         * before that is no zero. */
+        if (st == WF_OK && i == j->plan->buffer_count && z.object != JUDGE_NO_OBJECT) {
+            st = fill(j, z.object, 0, z.bytes, 0xff, err);
+        }
     }
     return st;
 }
@@ -230,12 +235,6 @@ enum wf_status judge_fill_kept(struct judge *j, struct wf_error *err)
             st = fill(j, judge_buffer_object(j, 0, i), 0, j->plan->buffer[i].bytes,
                       j->plan->buffer[i].init_byte, err);
         }
-    }
-    /* A library may set its workspace up in prepare and keep it: what it finds before
-     * that is no zero. */
-    if (st == WF_OK && j->library_workspace_bytes > 0) {
-        st = fill(j, judge_buffer_object(j, 0, j->plan->buffer_count), 0,
-                  j->library_workspace_bytes, 0xff, err);
     }
     return st;
 }
