@@ -175,7 +175,9 @@ static bool same_shift(const struct pair *p)
             ((a.one ^ b.one) & bits) == 0) {
             now.src[i] = p->was->src[i];
             now.literal = p->was->literal;
-            return memcmp(&now, p->was, sizeof(now)) == 0;
+            /* decoders leave no padding unset */
+            return memcmp(&now, p->was, sizeof(now)) ==
+                   0; /* NOLINT(bugprone-suspicious-memory-comparison) */
         }
     }
     return false;
@@ -267,7 +269,9 @@ static bool same_mix(const struct pair *p)
     }
     uint8_t free_bits = (uint8_t)(~now.op_sel_hi & 7);
     now.op_sel = (uint8_t)((now.op_sel & ~free_bits) | (p->was->op_sel & free_bits));
-    return memcmp(&now, p->was, sizeof(now)) == 0;
+    /* decoders leave no padding unset */
+    return memcmp(&now, p->was, sizeof(now)) ==
+           0; /* NOLINT(bugprone-suspicious-memory-comparison) */
 }
 
 /* A carry and "not zero" in SCC are not the same; the result of one operation is. */
