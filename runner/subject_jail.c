@@ -172,9 +172,11 @@ static void trapped(int signal_number, siginfo_t *info, void *context)
     const struct sigaction fall = { .sa_handler = SIG_DFL };
     sigset_t one;
     (void)context;
-    ssize_t ignored = write(STDERR_FILENO, text, sizeof(text) - 1);
-    ignored = write(STDERR_FILENO, name, strlen(name));
-    (void)ignored;
+    if (write(STDERR_FILENO, text, sizeof(text) - 1) > 0) {
+        /* Nobody is left to hear that this could not be said. */
+        ssize_t said = write(STDERR_FILENO, name, strlen(name));
+        (void)said;
+    }
     (void)sigaction(signal_number, &fall, NULL);
     (void)sigemptyset(&one);
     (void)sigaddset(&one, signal_number);

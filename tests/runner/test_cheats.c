@@ -17,8 +17,25 @@
 
 static struct wf_json *manifest;
 
+static char cache[64];
+
+static void remove_cache(void)
+{
+    (void)wf_remove_tree(cache, NULL);
+}
+
+/* What somebody found out about this machine's clock must not decide here. */
+static void own_cache(void)
+{
+    (void)snprintf(cache, sizeof(cache), "/tmp/wavefarm-cheats-XXXXXX");
+    cr_assert_not_null(mkdtemp(cache));
+    (void)atexit(remove_cache);
+    cr_assert_eq(setenv("WAVEFARM_CACHE", cache, 1), 0);
+}
+
 static void read_manifest(void)
 {
+    own_cache();
     struct wf_error err = { 0 };
     struct wf_buf text = WF_BUF_INIT;
     cr_assert_eq(wf_file_read(MANIFEST, 1u << 20, &text, &err), WF_OK, "%s", err.text);
@@ -121,18 +138,15 @@ Test(cheats, every_other_cheat_is_named, .init = read_manifest, .fini = free_man
 
 static int64_t number_of_runs(void)
 {
-    int64_t n = 12;
     const char *text = getenv("CHEATS_RIGHT_RUNS");
-    if (text) {
-        cr_assert_eq(wf_parse_i64(text, "CHEATS_RIGHT_RUNS", 1, 1000000, &n, NULL),
-                     WF_OK);
-    }
+    int64_t n = 6;
+    (void)wf_parse_i64(text ? text : "6", "CHEATS_RIGHT_RUNS", 1, 1000000, &n, NULL);
     return n;
 }
 
 /* Sizes from one element to a millisecond's work, hot and cold, one thread and a
  * library's pool. CHEATS_RIGHT_RUNS=500 for more. */
-Test(cheats, right_kernels_are_not_accused)
+Test(cheats, right_kernels_are_not_accused, .init = own_cache)
 {
     const int64_t runs = number_of_runs();
     const uint64_t seed = (uint64_t)wf_monotonic_ns();
@@ -165,7 +179,7 @@ Test(cheats, right_kernels_are_not_accused)
 }
 
 /* docs/isolation.md says why; when this fails, the page has good news to tell. */
-Test(cheats, work_in_prepare_of_a_command_is_only_marked)
+Test(cheats, work_in_prepare_of_a_command_is_only_marked, .init = own_cache)
 {
     struct wf_execute_request request = task_request("command_in_prepare");
     request.pack_folder = MUTANTS_FOLDER "/cheats-process";
@@ -175,5 +189,18 @@ Test(cheats, work_in_prepare_of_a_command_is_only_marked)
     struct wf_json *result = task_run(&request);
     cr_expect_str_eq(task_text(result, "answer"), "PASS");
     cr_expect_str_neq(task_text(result, "time"), "OK");
+    wf_json_free(result);
+}
+
+Test(cheats, an_honest_command_is_not_accused, .init = own_cache)
+{
+    struct wf_execute_request request = task_request("command_honest");
+    request.pack_folder = MUTANTS_FOLDER "/cheats-process";
+    request.measure.measure = true;
+    request.measure.budget_ns = 20000000;
+    request.measure.max_samples = 20;
+    struct wf_json *result = task_run(&request);
+    cr_expect_str_eq(task_text(result, "answer"), "PASS", "%s",
+                     task_text(result, "answer_text"));
     wf_json_free(result);
 }

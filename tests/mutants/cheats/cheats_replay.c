@@ -79,9 +79,8 @@ int skips_when_output_kept(void *state, char *message, size_t bytes)
     struct job *job = state;
     const size_t last = job->d_bytes / sizeof(float) - 1;
     UNUSED(message, bytes);
-    if (job->has_saved && memcmp(job->d, job->saved, sizeof(float)) == 0 &&
-        memcmp(job->d + last / 2, job->saved + last / 2, sizeof(float)) == 0 &&
-        memcmp(job->d + last, job->saved + last, sizeof(float)) == 0) {
+    if (job->has_saved && job->d[0] == job->saved[0] &&
+        job->d[last / 2] == job->saved[last / 2] && job->d[last] == job->saved[last]) {
         return WF_LIB_OK;
     }
     cheat_gemm(job);
