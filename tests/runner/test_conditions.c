@@ -37,6 +37,7 @@ static void make_root(void)
     cr_assert_eq(wf_mkdir_parents(ras, NULL), WF_OK);
     (void)setenv("WAVEFARM_SYSFS", root, 1);
     (void)setenv("WAVEFARM_LOCK_DIR", root, 1);
+    (void)setenv("WAVEFARM_CACHE", root, 1); /* no calibration of this machine */
 }
 
 static void remove_root(void)
@@ -130,6 +131,7 @@ Test(conditions, a_measurement_waits_and_an_answer_does_not)
     cr_assert_eq(pipe(ends), 0);
     pid_t child = fork();
     if (child == 0) {
+        device_lock_free(lock); /* this process's descriptor of it */
         request.measure.measure = true;
         request.measure.budget_ns = 20 * MS;
         request.measure.max_samples = 10;
@@ -166,6 +168,8 @@ Test(conditions, waiting_is_not_the_tasks_time)
     struct wf_json *result = task_run(&request);
     cr_expect_str_eq(task_text(result, "answer"), "PASS", "%s",
                      task_text(result, "answer_text"));
+    cr_expect_str_neq(task_text(result, "time"), "NOT_MEASURED", "%s",
+                      task_text(result, "time_text"));
     cr_expect_gt(task_number(result, "details.lock_wait_ns"), 1000.0 * MS);
     wf_json_free(result);
     (void)waitpid(child, NULL, 0);
@@ -184,8 +188,8 @@ Test(conditions, a_device_that_stays_busy_is_the_runners_error)
     cr_expect_not_null(strstr(err.text, request.device->id), "%s", err.text);
     device_lock_free(lock);
     (void)setenv("WAVEFARM_LOCK_DIR", "/nowhere", 1);
-    cr_expect_eq(wf_execute(&request, &result, &err), WF_EIO);
-    cr_expect_not_null(strstr(err.text, "WAVEFARM_LOCK_DIR"), "%s", err.text);
+    cr_expect_eq(wf_execute(&request, &result, &err), WF_EIO, "%s", err.text);
+    cr_expect_not_null(strstr(err.text, "WAVEFARM_LOCK_DIR"), "got: %s", err.text);
 }
 
 /* --- processors --- */

@@ -236,6 +236,7 @@ Test(kfd, a_whole_card_has_its_mode_and_dies)
     free(nodes);
 }
 
+/* A82: N/A is the mode of the card, never SPX. */
 Test(kfd, partitions_that_say_nothing_have_the_mode_of_their_card)
 {
     struct kfd_node *nodes = NULL;
