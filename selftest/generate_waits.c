@@ -199,6 +199,13 @@ static bool breaks_order(const struct state *s, const struct gen_node *n)
 
 /* --- all paths --- */
 
+static bool take_less(uint8_t *into, uint8_t from)
+{
+    bool less = from < *into;
+    *into = less ? from : *into;
+    return less;
+}
+
 static bool join(struct state *into, const struct state *from)
 {
     if (!into->reached) {
@@ -206,13 +213,11 @@ static bool join(struct state *into, const struct state *from)
         into->reached = 1;
         return true;
     }
-    bool changed = false;
-    uint8_t *to = &into->age[0][0];
-    const uint8_t *of = &from->age[0][0];
-    for (size_t i = 0; i < sizeof(into->age) + 2; i++) { /* both ages behind them too */
-        if (of[i] < to[i]) {
-            to[i] = of[i];
-            changed = true;
+    bool changed = take_less(&into->lds_age, from->lds_age);
+    changed = take_less(&into->store_age, from->store_age) || changed;
+    for (int c = 0; c < COUNTERS; c++) {
+        for (size_t r = 0; r < GEN_REGISTERS; r++) {
+            changed = take_less(&into->age[c][r], from->age[c][r]) || changed;
         }
     }
     if (from->scalar_loads && !into->scalar_loads) {
