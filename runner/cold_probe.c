@@ -4,7 +4,7 @@
 
 #include "core/clock.h"
 #include "core/file.h"
-#include "core/sha256.h"
+#include "runner/calibration.h"
 #include "runner/cold.h"
 #include "runner/execute.h"
 
@@ -16,7 +16,7 @@
 
 #define VERSION   1 /* of kernel and rules: an older proof is not taken */
 #define KEEP_NS   ((int64_t)30 * 24 * 3600 * 1000000000)
-#define BUDGET_NS ((int64_t)200000000)
+#define BUDGET_NS ((int64_t)1000000000)
 
 /* --- the pack --- */
 
@@ -128,6 +128,7 @@ static enum wf_status measure_point(const struct probing *p,
         .pack_folder = p->pack,
         .kernel = "probe_read",
         .device = p->device,
+        .calibrating = true,
         .cancel = p->cancel,
         .measure = { .measure = true,
                      .sets = (int)ret->sets,
@@ -272,21 +273,10 @@ enum wf_status wf_cold_probe_to_json(const struct cold_proof *p,
 
 static char *cache_file(const struct wf_device *device, struct wf_error *err)
 {
-    char key[512];
-    char hex[65];
-    uint8_t digest[32];
-    char *folder = NULL;
-    (void)snprintf(key, sizeof(key), "%d|%s|%s|%s|%" PRIu64 "|%" PRIu64, VERSION,
-                   device->id, device->driver, device->arch, cold_target_bytes(device),
-                   cold_probe_set_bytes(device));
-    wf_sha256(key, strlen(key), digest);
-    wf_hex(digest, sizeof(digest), hex);
-    if (wf_cache_dir(&folder, err) != WF_OK) {
-        return NULL;
-    }
-    char *path = wf_asprintf("%s/cold-probe-%.32s.json", folder, hex);
-    free(folder);
-    return path;
+    char sizes[80];
+    (void)snprintf(sizes, sizeof(sizes), "%d|%" PRIu64 "|%" PRIu64, VERSION,
+                   cold_target_bytes(device), cold_probe_set_bytes(device));
+    return wf_device_cache_file(device, "cold-probe", sizes, err);
 }
 
 enum wf_status wf_cold_probe_store(const struct wf_device *device,
@@ -296,7 +286,7 @@ enum wf_status wf_cold_probe_store(const struct wf_device *device,
     struct wf_buf text = WF_BUF_INIT;
     struct wf_json *json = NULL;
     char *path = cache_file(device, err);
-    enum wf_status st = path ? WF_OK : wf_errorf(err, WF_ENOMEM, "no cache folder");
+    enum wf_status st = path ? WF_OK : WF_ENOMEM;
     st = st == WF_OK ? wf_cold_probe_to_json(p, true, &json, err) : st;
     st = st == WF_OK ? wf_json_set_string(json, "device", device->id, err) : st;
     st = st == WF_OK ? wf_json_set_string(json, "driver", device->driver, err) : st;

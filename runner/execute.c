@@ -9,6 +9,7 @@
 #include "core/file.h"
 #include "core/log.h"
 #include "core/parse.h"
+#include "runner/calibration.h"
 #include "runner/cold_probe.h"
 #include "runner/paths.h"
 #include "runner/request.h"
@@ -324,6 +325,16 @@ static enum wf_status no_result(const struct running *r, int wait, struct wf_err
                      WEXITSTATUS(wait), r->stage);
 }
 
+/* A device whose clock is known to be wrong gives answers, and no times. */
+static void refuse_times(struct wf_execute_request *r, char *why, size_t n)
+{
+    why[0] = '\0';
+    if (r->measure.measure && !r->calibrating && !r->device->times_modelled &&
+        wf_calibration_failed(r->device, why, n)) {
+        r->measure.measure = false;
+    }
+}
+
 /* A cold measurement needs the proof for its device; the probe's own runs ask for a
  * number of sets and need none. */
 static enum wf_status add_proof(struct wf_execute_request *r,
@@ -348,6 +359,7 @@ enum wf_status wf_execute(const struct wf_execute_request *request,
 {
     struct wf_execute_request complete = *request;
     char *proof = NULL;
+    char no_times[300];
     struct running r = { .pipe = -1, .stage = "start" };
     bool cancelled = false;
     int wait = 0;
@@ -355,6 +367,7 @@ enum wf_status wf_execute(const struct wf_execute_request *request,
     if (st != WF_OK) {
         return st;
     }
+    refuse_times(&complete, no_times, sizeof(no_times));
     st = add_proof(&complete, &proof, err);
     if (st == WF_ECANCELLED) {
         return wf_result_without_run(
@@ -375,6 +388,9 @@ enum wf_status wf_execute(const struct wf_execute_request *request,
                                    ret_result, err);
     } else if (st == WF_OK) {
         st = r.has_result ? unpack(&r, ret_result, err) : no_result(&r, wait, err);
+        if (st == WF_OK && no_times[0]) {
+            st = wf_json_set_string(*ret_result, "time_text", no_times, err);
+        }
     }
     wf_buf_free(&r.text);
     free(proof);

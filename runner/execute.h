@@ -80,6 +80,7 @@ struct wf_execute_request {
      * (runner/cold_probe.h), which a cold result carries; NULL or "": found out before
      * a cold measurement, or taken from this machine's cache. */
     const char *cold_probe;
+    bool calibrating; /* measure although the clock is marked as wrong: to find out */
     struct wf_measure_options measure;
     const volatile int *cancel; /* non-zero: kill and answer CANCELLED; may be NULL */
 };

@@ -12,6 +12,8 @@
 #include <math.h>
 #include <string.h>
 
+#define TICK_LEAST_MS 1e-6
+
 /* Device-wide end, and the error that a launch may have left behind. */
 static enum wf_status finish_all(struct subject *s, struct wf_error *err)
 {
@@ -237,7 +239,8 @@ enum wf_status subject_measure(struct subject *s,
 
 /* --- the step of the events --- */
 
-/* Smallest non-zero difference between neighbours of sorted times; 0: there is none. */
+/* Smallest difference between neighbours of sorted times that is more than rounding
+ * (TICK_LEAST_MS); 0: there is none. */
 static double smallest_step(double *ms, size_t n)
 {
     double least = 0;
@@ -250,9 +253,23 @@ static double smallest_step(double *ms, size_t n)
     }
     for (size_t i = 1; i < n; i++) {
         double step = ms[i] - ms[i - 1];
-        least = step > 0 && (least == 0 || step < least) ? step : least;
+        least = step > TICK_LEAST_MS && (least == 0 || step < least) ? step : least;
     }
     return least;
+}
+
+/* Of events recorded one after the other. Their distance is that of two records, far
+ * more than a step of the clock (H200: 1.25 us and 32 ns), so distances are compared
+ * with each other too. */
+static double tick_of(double *ms, size_t n)
+{
+    double apart[WF_SP_MAX_BATCHES];
+    for (size_t i = 1; i < n; i++) {
+        apart[i - 1] = ms[i] - ms[i - 1];
+    }
+    const double between = smallest_step(apart, n > 0 ? n - 1 : 0);
+    const double step = smallest_step(ms, n);
+    return between > 0 && (step == 0 || between < step) ? between : step;
 }
 
 enum wf_status subject_tick(struct subject *s,
@@ -279,6 +296,6 @@ enum wf_status subject_tick(struct subject *s,
             ms[n++] = (double)one;
         }
     }
-    tick.tick_ms = smallest_step(ms, n);
+    tick.tick_ms = tick_of(ms, n);
     return st == WF_OK ? wf_buf_add(out, &tick, sizeof(tick), err) : st;
 }

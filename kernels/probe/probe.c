@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define MAX_BYTES  ((int64_t)1 << 34)
-#define MAX_LANES  ((int64_t)1 << 24)
+#define MAX_LANES  ((int64_t)1 << 26)
 #define MAX_NS     ((int64_t)1000000000)
 #define MAX_CLOCKS ((int64_t)2000000000)
 
