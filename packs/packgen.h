@@ -41,6 +41,7 @@ struct packgen_kernel {
                                 entry; owned */
     struct wf_json *compile; /* the merged "compile"; owned, may be NULL */
     const char *entry;       /* path relative to root; borrowed */
+    const struct packgen_kernel *before; /* compiled already; equal code is shared */
     /* For the record. */
     char *source;
     char source_sha256[WF_SHA256_HEX];

@@ -327,11 +327,35 @@ static enum wf_status add_code(const struct job *j,
     return st;
 }
 
+/* The object of the kernel before, when it comes of the same source with the same flags
+ * (variants that differ in what they are told at the launch), or NULL. */
+static const char *shared_object(const struct job *j, const struct words *flags)
+{
+    const struct packgen_kernel *b = j->k->before;
+    if (b == NULL || strcmp(b->source, j->k->source) != 0 ||
+        b->flag_count != flags->count) {
+        return NULL;
+    }
+    for (size_t i = 0; i < flags->count; i++) {
+        if (strcmp(b->flag[i], flags->word[i]) != 0) {
+            return NULL;
+        }
+    }
+    const struct wf_json *code = wf_json_find(b->json, "code");
+    return code != NULL && wf_json_count(code) == 1
+               ? wf_json_string(wf_json_find(code, "main"))
+               : NULL;
+}
+
 static enum wf_status compile_labels(const struct job *j,
                                      const struct words *flags,
                                      struct wf_json *code)
 {
     const struct wf_json *map = wf_json_find(j->k->json, "code");
+    const char *shared = map == NULL ? shared_object(j, flags) : NULL;
+    if (shared != NULL) {
+        return wf_json_set_string(code, "main", shared, j->err);
+    }
     if (map == NULL) {
         return add_code(j, flags, code, "main", j->k->source);
     }

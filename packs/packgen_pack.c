@@ -94,6 +94,7 @@ static enum wf_status fill_device(struct making *m)
 {
     enum wf_status st = WF_OK;
     for (size_t i = 0; st == WF_OK && i < m->kernels.count; i++) {
+        m->kernels.item[i].before = i > 0 ? &m->kernels.item[i - 1] : NULL;
         st = packgen_compile(m->o, &m->kernels.item[i], m->folder, &m->deps, m->err);
     }
     return st;
