@@ -12,10 +12,8 @@
  * six 32-bit numbers, accumulation counter first. Content 6 has two sizes: a first form
  * with the activity of the media engines, and the one that stayed. */
 struct layout {
-    unsigned content;
-    size_t bytes, hotspot, memory_temp, power, gfx_clocks;
-    unsigned gfx_count;
-    size_t memory_clock, status, common_status, residency;
+    size_t content, bytes, hotspot, memory_temp, power, gfx_clocks;
+    size_t gfx_count, memory_clock, status, common_status, residency;
 };
 
 static const struct layout layouts[] = {
