@@ -104,8 +104,8 @@ enum wf_status request_complete(struct wf_execute_request *r, struct wf_error *e
         return wf_errorf(err, WF_EINVAL, "attempt %d, repetition %d", r->attempt,
                          r->repetition);
     }
-    if (r->deadline_ns < 0 || r->kernel_deadline_ns < 0 || r->lock_timeout_ns < 0 || r->threads < 0 ||
-        !(r->reference_budget_macs >= 0)) {
+    if (r->deadline_ns < 0 || r->kernel_deadline_ns < 0 || r->lock_timeout_ns < 0 ||
+        r->threads < 0 || !(r->reference_budget_macs >= 0)) {
         return wf_errorf(err, WF_EINVAL, "a negative deadline, thread count or budget");
     }
     if (r->kernel_deadline_ns > r->deadline_ns) {

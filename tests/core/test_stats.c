@@ -32,9 +32,9 @@ Test(stats, summary_of_a_small_set)
     cr_assert_eq(s.q1, 2.75); /* position 1.75 of 1 2 3 4 */
     cr_assert_eq(s.q3, 6.25);
     cr_assert_eq(s.mad, 2); /* deviations .5 .5 1.5 1.5 2.5 2.5 3.5 95.5 */
-    cr_assert_float_eq(s.stddev, 34, 1e-12);   /* squares sum to 8092 = 7 * 1156 */
+    cr_assert_float_eq(s.stddev, 34, 1e-12);     /* squares sum to 8092 = 7 * 1156 */
     cr_assert(isnan(s.ci_lo) && isnan(s.ci_hi)); /* 8 samples tell too little */
-    cr_assert_eq(x[0], 4);                     /* input unchanged */
+    cr_assert_eq(x[0], 4);                       /* input unchanged */
 }
 
 /* P(Binomial(n, 1/2) <= k) with exact powers of two, n <= 50. */
