@@ -74,40 +74,6 @@ static int prepare(const struct wf_lib_problem *problem,
     int64_t parts = 0;
     struct state *s = calloc(1, sizeof *s); /* IGNORE-BANNED: it links nothing */
     (void)device;
-    return supports(problem, "read", message, message_bytes);
-}
-
-static int supports_spin(const struct wf_lib_problem *problem,
-                         const struct wf_lib_device *device,
-                         char *message,
-                         size_t message_bytes)
-{
-    (void)device;
-    return supports(problem, "spin", message, message_bytes);
-}
-
-static void *tensor(const struct wf_lib_problem *problem, const char *name)
-{
-    for (size_t i = 0; i < problem->tensor_count; i++) {
-        if (strcmp(problem->tensors[i].name, name) == 0) {
-            return problem->tensors[i].data;
-        }
-    }
-    return NULL;
-}
-
-static int prepare(const struct wf_lib_problem *problem,
-                   const struct wf_lib_device *device,
-                   void *workspace,
-                   void **ret_state,
-                   char *message,
-                   size_t message_bytes)
-{
-    int64_t bytes = 0;
-    int64_t parts = 0;
-    struct state *s =
-        calloc(1, sizeof *s); /* IGNORE-BANNED: loaded by the subject, links nothing */
-    (void)device;
     (void)workspace;
     if (s == NULL) {
         (void)snprintf(message, message_bytes, "no memory");
