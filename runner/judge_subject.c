@@ -5,6 +5,7 @@
 
 #include "core/clock.h"
 #include "core/file.h"
+#include "packs/code_object.h"
 #include "runner/hip_abi.h"
 #include "runner/subject_wire.h"
 
@@ -76,6 +77,24 @@ enum wf_status judge_open_device(struct judge *j, struct wf_error *err)
     return judge_open_emulation(j, err);
 }
 
+/* A runtime says "no binary for this GPU" and leaves open which GPU the binary is for.
+ */
+static void name_processors(const struct judge *j,
+                            const char *path,
+                            struct wf_error *err)
+{
+    struct wf_code_object *code = NULL;
+    char arch[sizeof(j->request->device->arch)];
+    (void)snprintf(arch, sizeof(arch), "%s", j->request->device->arch);
+    arch[strcspn(arch, ":")] = '\0';
+    if (wf_code_object_read(path, &code, NULL) == WF_OK &&
+        !wf_code_object_runs_on(code, arch)) {
+        (void)wf_error_prefix(err, "built for %s, the device is %s",
+                              wf_code_object_arch(code), arch);
+    }
+    wf_code_object_free(code);
+}
+
 static enum wf_status load_code_object(struct judge *j,
                                        uint32_t index,
                                        const char *file,
@@ -96,6 +115,7 @@ static enum wf_status load_code_object(struct judge *j,
                         err);
     }
     if (st != WF_OK) {
+        name_processors(j, path, err);
         (void)wf_error_prefix(err, "%s", file);
     }
     wf_buf_free(&payload);
