@@ -68,7 +68,10 @@ struct wf_lib_kernel {
     uint64_t (*workspace_bytes)(
         const struct wf_lib_problem *problem,
         const struct wf_lib_device *device); /* may be NULL: 0 */
-    /* Untimed. `workspace` holds workspace_bytes, NULL when 0. Index tensors hold their
+    /* Untimed. `workspace` holds workspace_bytes, NULL when 0. It is scratch: before
+     * each checked launch and each timed batch the judge fills it with bytes that
+     * differ from launch to launch. What prepare computes belongs into memory of the
+     * library's own, which `state` keeps and destroy frees. Index tensors hold their
      * values; every other tensor is poison (NaN), so nothing can be computed from it
      * here. Called again, after destroy, when index tensors change; inputs may change
      * without. */

@@ -191,8 +191,8 @@ static enum wf_status allocate_set(struct judge *j, size_t set, struct wf_error 
         if (st == WF_OK && z.object != JUDGE_NO_OBJECT && once) {
             st = fill(j, z.object, 0, z.bytes, j->plan->buffer[i].init_byte, err);
         }
-        /* A library may set its workspace up in prepare and keep it: what it finds
-         * before that is no zero. */
+        /* A library sees its workspace in prepare already, before any reset: what it
+         * finds is no zero. */
         if (st == WF_OK && i == j->plan->buffer_count && z.object != JUDGE_NO_OBJECT) {
             st = fill(j, z.object, 0, z.bytes, 0xff, err);
         }
@@ -441,6 +441,15 @@ static uint32_t add_tensor_reset(struct message *m,
     return (uint32_t)j->touch[tensor].count;
 }
 
+/* A workspace that nothing promises to fill: a library's is one. */
+static bool is_scratch(const struct judge *j, size_t buffer)
+{
+    const bool scratch = buffer == j->plan->buffer_count ||
+                         (j->plan->buffer[buffer].kind == WF_BUFFER_WORKSPACE &&
+                          j->plan->buffer[buffer].init == WF_INIT_NONE);
+    return scratch && buffer_bytes(j, buffer) > 0;
+}
+
 static uint32_t add_resets(struct message *m, const struct judge *j)
 {
     uint32_t count = 0;
@@ -449,12 +458,11 @@ static uint32_t add_resets(struct message *m, const struct judge *j)
             count += add_tensor_reset(m, j, s, i);
         }
     }
-    for (size_t i = 0; i < j->plan->buffer_count; i++) {
-        const struct wf_plan_buffer *b = &j->plan->buffer[i];
-        if (b->kind == WF_BUFFER_WORKSPACE && b->init == WF_INIT_NONE && b->bytes) {
+    for (size_t i = 0; i < buffer_count(j); i++) {
+        if (is_scratch(j, i)) {
             struct wf_sp_fill f = { .object = judge_buffer_object(j, 0, i),
                                     .pattern_bytes = 1,
-                                    .bytes = b->bytes,
+                                    .bytes = buffer_bytes(j, i),
                                     .pattern = { (uint8_t)j->workspace_poison } };
             add_bytes(m, &f, sizeof(f));
             count++;

@@ -158,6 +158,17 @@ static int writes_behind_workspace(void *state, char *message, size_t bytes)
     return WF_LIB_OK;
 }
 
+/* A flag in the workspace that nobody sets: 0xff, the first fill, is below 0. */
+static int trusts_workspace(void *state, char *message, size_t bytes)
+{
+    struct job *job = state;
+    right(state, message, bytes);
+    if ((signed char)job->workspace[0] > 0) {
+        job->d[0] += 1.0F;
+    }
+    return WF_LIB_OK;
+}
+
 static int writes_padding(void *state, char *message, size_t bytes)
 {
     struct job *job = state;
@@ -458,6 +469,7 @@ static const struct wf_lib_kernel kernels[] = {
     KERNEL(writes_behind),
     KERNEL(writes_before),
     KERNEL(writes_behind_workspace),
+    KERNEL(trusts_workspace),
     KERNEL(writes_padding),
     KERNEL(modifies_input),
     KERNEL(zeroes_everything),

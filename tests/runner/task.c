@@ -21,6 +21,7 @@ static const char *const kernels[] = {
     "writes_behind",
     "writes_before",
     "writes_behind_workspace",
+    "trusts_workspace",
     "writes_padding",
     "modifies_input",
     "zeroes_everything",

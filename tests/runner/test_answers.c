@@ -28,6 +28,7 @@ ParameterizedTestParameters(answers, each_kernel_gets_its_answer)
         { "writes_behind", "OUT_OF_BOUNDS", "behind D", 0 },
         { "writes_before", "OUT_OF_BOUNDS", "before A", 0 },
         { "writes_behind_workspace", "OUT_OF_BOUNDS", "workspace", 0 },
+        { "trusts_workspace", "UNINITIALISED_READ", "workspaces held", 0 },
         { "modifies_input", "INPUT_MODIFIED", "input B", 0 },
         { "zeroes_everything", "INPUT_MODIFIED", "input A", 0 },
         { "leaves_tail", "UNWRITTEN", "unwritten", 0 },
