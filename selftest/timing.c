@@ -17,6 +17,7 @@
 
 #define AGREE_ABOVE_NS 50000
 #define AGREE_WITHIN   0.01
+#define AGREE_TRIES    3
 #define CALIBRATION_NS 5000000
 #define CALIBRATION    0.1
 #define COVERAGE_LEAST 0.92
@@ -271,6 +272,28 @@ static enum wf_status spin_once(struct timing *t,
     return measure(t, "probe_spin", text, 0, 0, ret, err);
 }
 
+/* What the host does meanwhile only ever adds to its own time, and not every time; two
+ * clocks that differ do so again. So the best of up to three tries is what counts. */
+static enum wf_status spin_agreeing(struct timing *t,
+                                    int64_t ns,
+                                    struct measured *ret,
+                                    struct wf_error *err)
+{
+    enum wf_status st = spin_once(t, ns, ret, err);
+    for (int i = 1; st == WF_OK && i < AGREE_TRIES && ns >= AGREE_ABOVE_NS &&
+                    !(fabs(ret->host_ratio - 1) <= AGREE_WITHIN);
+         i++) {
+        struct measured again = { 0 };
+        t->of++;
+        st = spin_once(t, ns, &again, err);
+        if (st == WF_OK && fabs(again.host_ratio - 1) < fabs(ret->host_ratio - 1)) {
+            ret->host_ratio = again.host_ratio;
+        }
+        measured_free(&again);
+    }
+    return st;
+}
+
 static enum wf_status spins(struct timing *t, struct wf_error *err)
 {
     struct wf_json *list = wf_json_array();
@@ -280,7 +303,7 @@ static enum wf_status spins(struct timing *t, struct wf_error *err)
     enum wf_status st = WF_OK;
     for (size_t i = 0; st == WF_OK && i < SPINS; i++) {
         struct measured m = { 0 };
-        st = spin_once(t, spins_ns[i], &m, err);
+        st = spin_agreeing(t, spins_ns[i], &m, err);
         st = st == WF_OK ? push_spin(list, spins_ns[i], &m, err) : st;
         if (st == WF_OK && spins_ns[i] >= AGREE_ABOVE_NS) {
             const double off = fabs(m.host_ratio - 1);
