@@ -16,6 +16,7 @@
 #define MAX_SHARED_BYTES (1 << 20)
 #define MAX_GRID         2147483647
 #define MAX_BLOCK        1024
+#define MAX_GRID_SM_YZ   65535 /* CUDA C Programming Guide, compute capabilities */
 
 struct plan_owner {
     struct wf_plan plan; /* first, so that wf_plan_free finds the rest */
@@ -201,6 +202,19 @@ static enum wf_status check_block(struct planner *p, const struct wf_plan_launch
     return WF_OK;
 }
 
+/* AMD's dispatch packet has 32 bits a dimension, CUDA 16 in y and z. */
+static enum wf_status check_grid(struct planner *p, const struct wf_plan_launch *l)
+{
+    for (int d = 1; d < 3 && strncmp(p->arch, "sm_", 3) == 0; d++) {
+        if (l->grid[d] > MAX_GRID_SM_YZ) {
+            return plan_fail(p,
+                             ".grid[%d]: %u workgroups; %s has at most %d in y and z",
+                             d, l->grid[d], p->arch, MAX_GRID_SM_YZ);
+        }
+    }
+    return WF_OK;
+}
+
 static enum wf_status plan_cluster(struct planner *p,
                                    const struct wf_pack_launch *source,
                                    struct wf_plan_launch *l)
@@ -224,6 +238,7 @@ static enum wf_status plan_sizes(struct planner *p,
 {
     int64_t shared = 0;
     enum wf_status st = check_block(p, l);
+    st = st != WF_OK ? st : check_grid(p, l);
     st = st != WF_OK ? st : plan_cluster(p, source, l);
     if (st == WF_OK && source->shared_bytes != NULL) {
         st = wf_expr_eval_i64(source->shared_bytes, p->scope, 0, MAX_SHARED_BYTES,
@@ -318,6 +333,7 @@ enum wf_status wf_plan_create(const struct wf_pack_kernel *kernel,
                          .tensors = tensors,
                          .tensor_count = tensor_count,
                          .scope = wf_knobs_scope(knobs),
+                         .arch = device_arch,
                          .plan = &owner->plan,
                          .arena = &owner->arena,
                          .err = err };

@@ -10,6 +10,7 @@ struct planner {
     const struct wf_plan_tensor *tensors;
     size_t tensor_count;
     const struct wf_scope *scope; /* knobs first */
+    const char *arch;             /* of the device */
     struct wf_plan *plan;
     struct arena *arena;
     size_t launch; /* index in the kernel, for errors */

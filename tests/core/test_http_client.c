@@ -201,6 +201,33 @@ Test(http_client, dropped_connections_are_retried)
     expect_retried("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\npart");
 }
 
+/* A69: two time-outs, a bad gateway, then the answer; the same body each time. */
+Test(http_client, a69_two_time_outs_and_a_bad_gateway)
+{
+    static const struct script_step steps[] = {
+        { .action = SCRIPT_HANG, .bytes = "" },
+        { .action = SCRIPT_HANG, .bytes = "" },
+        { .bytes = BUSY_NOW("502") },
+        { .bytes = "HTTP/1.1 201 Created\r\nContent-Length: 4\r\n\r\ngood" }
+    };
+    struct wf_http_response r = { 0 };
+
+    begin(steps, 4,
+          (struct wf_http_options){ .timeout_ms = 60, .retry_budget_ms = PATIENT_MS });
+    cr_assert_eq(wf_http_request(http, "POST", "/v1/results", "application/json",
+                                 "{\"token\":7}", 11, 0, &r, &err),
+                 WF_OK, "%s", err.text);
+    script_server_stop(server);
+    cr_assert_eq(r.status, 201);
+    cr_assert_eq(r.attempts, 4);
+    for (size_t i = 0; i < 4; i++) {
+        cr_assert_str_eq(wf_buf_cstr(&script_server_request(server, i)->body),
+                         "{\"token\":7}");
+    }
+    wf_http_response_free(&r);
+    end();
+}
+
 static void expect_single_attempt(const char *bytes, long status, int64_t budget_ms)
 {
     struct script_step steps[] = { { .bytes = bytes } };

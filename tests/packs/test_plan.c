@@ -392,6 +392,41 @@ Test(plan, launch_errors)
                  "kernel k1: launches[0].shared_bytes");
 }
 
+/* The grid's y of a kernel for both makers, on a device of one. */
+static enum wf_status plan_rows(int rows, const char *arch, struct wf_error *err)
+{
+    static const char archs[] = "\"arch\":[\"gfx942\"]", grid[] = "\"TILES\",2]";
+    struct wf_pack *pack = NULL;
+    struct wf_plan *p = NULL;
+    char *one = changed_text(archs, "\"arch\":[\"gfx942\",\"sm_90\"]");
+    const char *at = strstr(one, grid);
+    cr_assert_not_null(at);
+    char *text = wf_asprintf("%.*s\"TILES\",%d]%s", (int)(at - one), one, rows,
+                             at + strlen(grid));
+    cr_assert_eq(parse_text(text, &pack, err), WF_OK, "%s", err->text);
+    enum wf_status st = wf_plan_create(wf_pack_kernel(pack, "k1"), small_tensors, 3,
+                                       arch, &small, &p, err);
+    wf_plan_free(st == WF_OK ? p : NULL);
+    wf_pack_free(pack);
+    free(text);
+    free(one);
+    return st;
+}
+
+/* A41: 8191 tokens of 8 experts are 65528 rows, 8192 are 65536: CUDA's y and z end at
+ * 65535, AMD's do not. */
+Test(plan, a41_a_dimension_of_the_grid_that_is_full)
+{
+    struct wf_error err = { .text = "" };
+    cr_expect_eq(plan_rows(65528, "sm_90", &err), WF_OK, "%s", err.text);
+    cr_expect_eq(plan_rows(65535, "sm_90", &err), WF_OK, "%s", err.text);
+    cr_expect_eq(plan_rows(65528, "gfx942", &err), WF_OK, "%s", err.text);
+    cr_expect_eq(plan_rows(65536, "gfx942", &err), WF_OK, "%s", err.text);
+    cr_expect_eq(plan_rows(65536, "sm_90", &err), WF_EINVAL);
+    cr_expect(strstr(err.text, "grid[1]: 65536 workgroups; sm_90 has at most 65535"),
+              "%s", err.text);
+}
+
 Test(plan, cluster)
 {
     struct wf_plan *p = plan_good("\"block\":[64]", "\"block\":[64],\"cluster\":[1,2]");

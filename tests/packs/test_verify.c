@@ -98,16 +98,31 @@ Test(verify, a_wrong_symbol_names_those_that_are_there)
     expect_error("wf_every_add_c");
 }
 
-Test(verify, code_for_another_processor_is_refused_with_both_names)
+static void build_tail_for(unsigned char machine)
 {
     make_copy("every_feature", "every_feature");
     struct wf_buf b = read_at(root, "every_feature.tail.co");
-    b.data[48] = 0x40;
+    b.data[48] = (char)machine; /* the low byte of e_flags */
     write_in_root("every_feature.tail.co", b.data, b.len);
     wf_buf_free(&b);
+}
+
+/* A80: of the three processors that MI300 was compiled for only gfx942 is one; the
+ * generic target of the family runs on it too. */
+Test(verify, a80_code_for_another_processor_is_refused_with_both_names)
+{
+    struct wf_error err = { .text = "" };
+    build_tail_for(0x40);
     expect_error(
         "kernel every_feature: every_feature.tail.co is built for gfx940, which "
         "does not run on gfx942");
+    build_tail_for(0x4b);
+    expect_error("every_feature.tail.co is built for gfx941, which does not run on "
+                 "gfx942");
+    build_tail_for(0x4c);
+    cr_expect_eq(verify(&err), WF_OK, "%s", err.text);
+    build_tail_for(0x5f);
+    cr_expect_eq(verify(&err), WF_OK, "gfx9-4-generic: %s", err.text);
 }
 
 Test(verify, one_architecture_of_the_list_is_enough_to_refuse)

@@ -76,7 +76,8 @@ Test(host_cpus, bad_values_say_what_is_wrong)
 
 /* --- HIP_VISIBLE_DEVICES --- */
 
-Test(visible, unset_means_all_and_empty_means_none)
+/* A81: a list of devices that is empty hides all of them. */
+Test(visible, a81_unset_means_all_and_empty_means_none)
 {
     struct wf_error err = { 0 };
     cr_expect_eq(visible_devices_check("V", NULL, &err), WF_OK);
@@ -87,7 +88,7 @@ Test(visible, unset_means_all_and_empty_means_none)
     cr_expect(strstr(err.text, "no device (V is empty"), "%s", err.text);
 }
 
-Test(visible, odd_values_are_refused)
+Test(visible, a81_odd_values_are_refused)
 {
     static const char *const odd[] = { " ",  "0,", ",0",  "0,,1", "0 1",
                                        "-1", "x",  "0,0", "GPU-", "GPU-xyz!" };
@@ -237,15 +238,16 @@ Test(kfd, a_whole_card_has_its_mode_and_dies)
 }
 
 /* A82: N/A is the mode of the card, never SPX. */
-Test(kfd, partitions_that_say_nothing_have_the_mode_of_their_card)
+/* A82: eight cards in CPX; of 64 partitions every eighth says its mode. */
+Test(kfd, a82_partitions_that_say_nothing_have_the_mode_of_their_card)
 {
     struct kfd_node *nodes = NULL;
     size_t count = 0;
     struct wf_error err = { 0 };
     start_tree();
-    for (int i = 0; i < 16; i++) {
+    for (int i = 0; i < 64; i++) {
         char path[128];
-        unsigned bus = i < 8 ? 0x05 : 0x26;
+        unsigned bus = 0x05 + 0x21 * (unsigned)(i / 8);
         put_gpu(1 + i, bus, 128 + i, 1);
         (void)snprintf(path, sizeof(path),
                        "class/drm/renderD%d/device/current_compute_partition", 128 + i);
@@ -258,8 +260,8 @@ Test(kfd, partitions_that_say_nothing_have_the_mode_of_their_card)
         }
     }
     cr_assert_eq(kfd_read(tree, &nodes, &count, &err), WF_OK, "%s", err.text);
-    cr_assert_eq(count, 16u);
-    for (size_t i = 0; i < 16; i++) {
+    cr_assert_eq(count, 64u);
+    for (size_t i = 0; i < 64; i++) {
         cr_expect_str_eq(nodes[i].partition, "CPX/NPS4", "partition %zu: '%s'", i,
                          nodes[i].partition);
     }
