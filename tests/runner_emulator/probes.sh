@@ -18,3 +18,9 @@ equal "answers" "$(json "$WORK/result.json" "sorted((r['task']['case_name'], r['
     "[('clocks', 'PASS', 'MODELLED'), ('code', 'PASS', 'MODELLED'), ('read', 'PASS', 'MODELLED'), ('spin', 'PASS', 'MODELLED')]"
 equal "mode" "$(json "$WORK/result.json" "v[0]['mode']['icache'], 'cold_probe' in v[0]['details']")" \
     "('cold', False)"
+
+# Nor does the timing selftest: it says so.
+expect 0 "verdict: modelled" wavefarm selftest timing --device emulator
+expect 0 '"verdict": "modelled"' wavefarm selftest timing --device emulator --json
+expect 2 "repeats" wavefarm selftest timing --device emulator --repeats -1
+expect 2 "icache" wavefarm run "$WORK/probe.json" --device emulator --pack "$2" --icache warm
