@@ -5,11 +5,14 @@
  *
  *   FAKE_MODELLED=1  times are a model's
  *   FAKE_EVENTS=zero|negative|nan|fast  what hipEventElapsedTime says
+ *   FAKE_SLOW_CLEAR=1  clearing memory takes 20 ms
  *   FAKE_FAULT=1  the first launch leaves a sticky fault
  *
  * Tensor maps and clusters are NVIDIA's, but what carries them is the same for all:
  * this runtime has them too, unless it is built with FAKE_WITHOUT_EXTENSIONS. */
 #include "runner/host/host_runtime.h"
+
+#include "core/clock.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -20,6 +23,7 @@
 /* The host runtime's own, renamed by the build. */
 hipError_t host_synchronize(void);
 hipError_t host_elapsed(float *ms, hipEvent_t start, hipEvent_t stop);
+hipError_t host_memset_async(void *dst, int value, size_t bytes, hipStream_t stream);
 
 static int fault;
 
@@ -78,6 +82,14 @@ hipError_t hipEventElapsedTime(float *ms, hipEvent_t start, hipEvent_t stop)
         *ms *= 0.01F;
     }
     return code;
+}
+
+hipError_t hipMemsetAsync(void *dst, int value, size_t bytes, hipStream_t stream)
+{
+    const int64_t until_ns = wf_monotonic_ns() + 20000000;
+    while (is_set("FAKE_SLOW_CLEAR") && wf_monotonic_ns() < until_ns) {
+    }
+    return host_memset_async(dst, value, bytes, stream);
 }
 
 /* --- kernels --- */
