@@ -5,8 +5,11 @@
  * text, never an answer. */
 #include "kernels/attention/attention_diagnose.h"
 
+#include "core/buf.h"
+
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Whether the answer of (row, head) is what was found; says so. */
@@ -158,8 +161,86 @@ static bool is_zero(const struct attention_suspect *s, int64_t n)
     return true;
 }
 
+/* --- -0 of OCP fp8 is the code 0x80, NaN in fnuz --- */
+
+#define MAX_KEYS_READ (INT64_C(1) << 16)
+
+static bool has_minus_zero(const double *v, int64_t n)
+{
+    for (int64_t d = 0; d < n; d++) {
+        if (!(fabs(v[d]) > 0) && signbit(v[d])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum wf_status find_minus_zero(const struct attention_gather *gather,
+                                      const struct attention_span *span,
+                                      struct attention_keys *keys,
+                                      bool *ret,
+                                      struct wf_error *err)
+{
+    const struct attention *a = gather->a;
+    const int64_t most = a->head_dim > a->head_dim_v ? a->head_dim : a->head_dim_v;
+    struct attention_gather g = *gather;
+    double *v = wf_calloc((size_t)most, sizeof(*v));
+    enum wf_status st =
+        v != NULL ? WF_OK : wf_errorf(err, WF_ENOMEM, "out of memory for a diagnosis");
+
+    keys->count = 1;
+    for (int64_t j = span->lo; st == WF_OK && !*ret && j < span->hi; j++) {
+        keys->first = j;
+        for (int values = 0; st == WF_OK && values < 2; values++) {
+            keys->values = values != 0;
+            st = attention_gather_kv(&g, keys, v, err);
+            *ret =
+                *ret || (st == WF_OK &&
+                         has_minus_zero(v, keys->values ? a->head_dim_v : a->head_dim));
+        }
+    }
+    free(v);
+    return st;
+}
+
+/* Added where a row is NaN, or zero because no comparison with a NaN score was true. */
+static enum wf_status explain_minus_zero(struct attention_reference *ref,
+                                         const struct attention_suspect *s,
+                                         int64_t sequence,
+                                         const struct attention_span *span,
+                                         char *text,
+                                         size_t n,
+                                         struct wf_error *err)
+{
+    const struct attention *a = ref->a;
+    struct attention_keys keys = { .pages = ATTENTION_PAGES_TABLE,
+                                   .sequence = sequence,
+                                   .kv_head = s->head / a->group };
+    struct attention_gather gather;
+    const size_t used = strlen(text);
+    bool found = false;
+
+    if ((a->kv_type != WF_E4M3FN && a->kv_type != WF_E5M2) ||
+        span->hi - span->lo > MAX_KEYS_READ) {
+        return WF_OK;
+    }
+    enum wf_status st = attention_gather_init(&gather, a, &ref->source, err);
+    if (st == WF_OK) {
+        st = find_minus_zero(&gather, span, &keys, &found, err);
+    }
+    if (st == WF_OK && found) {
+        (void)snprintf(text + used, n - used,
+                       "; or OCP codes are read as fnuz fp8: the keys of this row hold "
+                       "-0, whose code is NaN there");
+    }
+    attention_gather_fini(&gather);
+    return st;
+}
+
 static enum wf_status explain_row(struct attention_reference *ref,
                                   const struct attention_suspect *s,
+                                  int64_t sequence,
+                                  const struct attention_span *span,
                                   char *text,
                                   size_t n,
                                   struct wf_error *err)
@@ -170,7 +251,7 @@ static enum wf_status explain_row(struct attention_reference *ref,
     if (is_zero(s, ref->a->head_dim_v)) {
         (void)snprintf(text, n, "row %lld, head %lld is all zero", (long long)s->row,
                        (long long)s->head);
-        return WF_OK;
+        return explain_minus_zero(ref, s, sequence, span, text, n, err);
     }
     st = attention_find_mistake(ref, s, &mistake, err);
     if (st != WF_OK || mistake != NULL) {
@@ -219,8 +300,9 @@ static enum wf_status explain_cause(struct attention_reference *ref,
         explain_empty(s, text, n);
     } else if (s->nonfinite) {
         explain_nonfinite(a, s, &span, text, n);
+        return explain_minus_zero(ref, s, b, &span, text, n, err);
     } else {
-        return explain_row(ref, s, text, n, err);
+        return explain_row(ref, s, b, &span, text, n, err);
     }
     return WF_OK;
 }
@@ -231,7 +313,7 @@ enum wf_status attention_diagnose(struct attention_reference *ref,
                                   size_t text_bytes,
                                   struct wf_error *err)
 {
-    char cause[280] = "", place[180] = "";
+    char cause[400] = "", place[180] = "";
     enum wf_status st = explain_cause(ref, suspect, cause, sizeof(cause), err);
 
     attention_describe_place(ref->a, &suspect->seen, place, sizeof(place));

@@ -266,15 +266,17 @@ static bool is_dense(const struct attention *a)
     return true;
 }
 
+static int64_t kv_head_of(const struct attention *a, enum mistake m, int64_t head)
+{
+    return m == MISTAKE_HEAD_ZERO     ? 0
+           : m == MISTAKE_HEAD_MODULO ? head % a->kv_heads
+           : m == MISTAKE_HEAD_NEXT   ? (head / a->group + 1) % a->kv_heads
+                                      : head / a->group;
+}
+
 static void set_heads(struct rule *r, const struct attention *a, enum mistake m)
 {
-    r->kv_head = r->head / a->group;
-    if (m == MISTAKE_HEAD_MODULO || m == MISTAKE_HEAD_ZERO) {
-        r->kv_head = m == MISTAKE_HEAD_ZERO ? 0 : r->head % a->kv_heads;
-    }
-    if (m == MISTAKE_HEAD_NEXT) {
-        r->kv_head = (r->kv_head + 1) % a->kv_heads;
-    }
+    r->kv_head = kv_head_of(a, m, r->head);
     r->keys_for_values = m == MISTAKE_K_FOR_V;
     r->undivided = m == MISTAKE_NOT_DIVIDED;
     r->pages =
@@ -492,6 +494,23 @@ static double distance(const double *x, const double *y, int64_t n)
     return sqrt(sum);
 }
 
+/* Heads before the first wrong one of its row are right: the mistake would not leave
+ * them so. */
+static bool is_refuted(const struct attention_reference *ref,
+                       const struct attention_suspect *s,
+                       enum mistake m)
+{
+    const struct attention *a = ref->a;
+
+    for (int64_t h = 0; h < s->head; h++) {
+        if (kv_head_of(a, m, h) != h / a->group &&
+            attention_line_of(ref, s->row, h) >= 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The mistake whose line is the nearest to what was found; of those that are about
  * equally near, the first. A mistake that changes nothing here explains nothing: the
  * line must be clearly nearer to the prediction than to the right answer. */
@@ -509,7 +528,7 @@ static enum wf_status find_nearest(struct attention_reference *ref,
     enum wf_status st = WF_OK;
 
     for (int m = MISTAKE_NONE + 1; st == WF_OK && m < MISTAKE_COUNT; m++) {
-        if (!applies(a, (enum mistake)m)) {
+        if (!applies(a, (enum mistake)m) || is_refuted(ref, s, (enum mistake)m)) {
             continue;
         }
         r->sequence = sequence;

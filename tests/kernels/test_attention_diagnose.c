@@ -175,6 +175,53 @@ Test(attention_diagnose, operands_that_are_mixed_up)
     check_words(&f, "batch stride is ignored");
 }
 
+/* The first wrong head is the first of its group: all wrong mappings put it there. */
+Test(attention_diagnose, heads_that_are_right_refute_a_mapping)
+{
+    const char *json = "{\"q_heads\":8,\"kv_heads\":2,\"head_dim\":64,\"kv_len\":50}";
+    struct fx w, f;
+
+    fx_open(&w, json, NULL);
+    fx_open(&f, json, NULL);
+    for (int64_t i = 0; i < 50 * 64; i++) {
+        const int64_t at = i / 64 * 128 + i % 64;
+        fx_set(&w, ATTENTION_K, at + 64, fx_get(&w, ATTENTION_K, at));
+        fx_set(&w, ATTENTION_V, at + 64, fx_get(&w, ATTENTION_V, at));
+    }
+    model_run(&w, MODEL_HONEST, 1);
+    copy_o(&f, &w);
+    fx_close(&w);
+    check_words(&f, "kv head 0 is used");
+}
+
+/* Code 0x80 is -0 in OCP fp8 and NaN in fnuz. A row without it says nothing of that. */
+Test(attention_diagnose, minus_zero_read_as_nan)
+{
+    const char *json = HEAD "\"kv_len\":20,\"kv_type\":\"e4m3fn\"}";
+    struct wf_check_report r;
+    struct fx f;
+
+    for (int with = 0; with < 2; with++) {
+        for (int nan = 0; nan < 2; nan++) {
+            fx_open(&f, json, NULL);
+            for (uint64_t i = 0; i < f.a->tensor[ATTENTION_K].elements; i++) {
+                fx_set(&f, ATTENTION_K, (int64_t)i, 0.5);
+                fx_set(&f, ATTENTION_V, (int64_t)i, 0.25);
+            }
+            fx_set(&f, ATTENTION_K, 64 * 2 * 7, with ? -0.0 : 0.0);
+            model_run(&f, MODEL_HONEST, 1);
+            for (int64_t d = 0; d < 64; d++) {
+                fx_set(&f, ATTENTION_O, d, nan ? (double)INFINITY : 0);
+            }
+            fx_check(&f, &r);
+            cr_expect_neq(r.answer, WF_ANSWER_PASS);
+            cr_expect_eq(strstr(r.diagnosis, "read as fnuz") != NULL, with != 0,
+                         "%d: %s", nan, r.diagnosis);
+            fx_close(&f);
+        }
+    }
+}
+
 static double to_type(enum wf_dtype t, double v)
 {
     unsigned char raw[8];
