@@ -71,9 +71,11 @@ static int run(const struct wf_args *args)
     struct wf_json *answer = NULL;
     struct wf_json *body = wf_json_object();
     enum wf_status status = wf_results_read(wf_args_at(args, 0), &r, &err);
-    if (status == WF_OK && r.count < r.expected) {
-        fprintf(stderr, "wavefarm: the file is incomplete: %zu of %zu results\n",
-                r.count, r.expected);
+    const bool incomplete = status == WF_OK && r.count < r.expected;
+    if (incomplete) {
+        fprintf(stderr,
+                "wavefarm: %s is incomplete: %zu results were expected, got %zu\n",
+                wf_args_at(args, 0), r.expected, r.count);
     }
     if (status == WF_OK) {
         status = make_body(&r, wf_args_string(args, "name"), body, &err);
@@ -91,7 +93,10 @@ static int run(const struct wf_args *args)
     wf_json_free(body);
     wf_api_close(api);
     wf_results_free(&r);
-    return status == WF_OK ? WF_EXIT_GOOD : wf_exit_error(&err);
+    if (status != WF_OK) {
+        return wf_exit_error(&err);
+    }
+    return incomplete ? WF_EXIT_NO_VERDICT : WF_EXIT_GOOD;
 }
 
 static const struct wf_opt opts[] = {
@@ -104,7 +109,9 @@ const struct wf_command wf_command_push = {
     .name = "push",
     .synopsis = "FILE.jsonl",
     .summary = "Send a results file to a farm",
-    .details = "The same file again changes nothing.",
+    .details =
+        "The same file again changes nothing. A file with fewer results than its\n"
+        "run expected is pushed, and the exit status is 4.",
     .opt = opts,
     .opt_count = sizeof(opts) / sizeof(opts[0]),
     .min_args = 1,

@@ -50,7 +50,8 @@ Test(json_write, text_survives_a_round_trip)
     wf_json_free(v);
 }
 
-Test(json_write, sixteen_digit_integers_keep_their_text)
+/* A77: 1234567890123460 must not become 1.23456789012346e+15. */
+Test(json_write, a77_sixteen_digit_integers_keep_their_text)
 {
     struct wf_json *arr = wf_json_array();
     struct wf_json *back = NULL;
