@@ -24,8 +24,9 @@ struct wf_timing_options {
     void *ctx;
 };
 
-/* *ret is an object of docs/measuring.md (section Is the clock to be believed). On a runtime whose times are modelled
- * it says so and measures nothing. ENOTFOUND without the device's probe pack. */
+/* *ret is an object of docs/measuring.md (section Is the clock to be believed). On a
+ * runtime whose times are modelled it says so and measures nothing. ENOTFOUND without
+ * the device's probe pack. */
 enum wf_status wf_timing_run(const struct wf_timing_options *options,
                              struct wf_json **ret,
                              struct wf_error *err);
