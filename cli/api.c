@@ -114,6 +114,12 @@ static enum wf_status finish(struct wf_http_response *r,
                              struct wf_error *err)
 {
     enum wf_status status = wf_http_check(r, err);
+    if (status != WF_OK && r->status == 413) {
+        status = WF_ERANGE; /* less of it may fit */
+        if (err != NULL) {
+            err->status = status;
+        }
+    }
     if (status == WF_OK && ret != NULL) {
         status = wf_json_parse(r->body.data, r->body.len, path, ret, err);
     }

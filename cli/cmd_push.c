@@ -86,6 +86,14 @@ static int run(const struct wf_args *args)
     if (status == WF_OK) {
         status = wf_api_post(api, "/v1/results/import", body, &answer, &err);
     }
+    if (status == WF_ERANGE) {
+        status =
+            wf_error_prefix(&err,
+                            "%s is too large for one request; raise the "
+                            "coordinator's max_body, or push parts of the file, each "
+                            "with its header line",
+                            wf_args_at(args, 0));
+    }
     if (status == WF_OK) {
         status = report(args, answer, &err);
     }
