@@ -74,7 +74,7 @@ Test(sha256, hex_form_is_64_lower_case_digits)
     cr_assert_not(wf_sha256_is_hex(NULL));
     cr_assert_not(wf_sha256_is_hex(""));
     cr_assert_not(wf_sha256_is_hex(ABC_HEX "0"));
-    cr_assert_not(wf_sha256_is_hex(ABC_HEX + 1));
+    cr_assert_not(wf_sha256_is_hex(&ABC_HEX[1]));
     cr_assert_not(wf_sha256_is_hex(
         "BA7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"));
     cr_assert_not(wf_sha256_is_hex(

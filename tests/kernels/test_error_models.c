@@ -206,11 +206,12 @@ static void check_attention(const char *json)
 
 Test(error_models, honest_attentions_stay_inside)
 {
-    static const char *const types[] = { "\"q_type\":\"f32\"", "\"q_type\":\"f16\"",
-                                         "\"q_type\":\"bf16\"",
-                                         "\"q_type\":\"e4m3fnuz\"",
-                                         "\"q_type\":\"bf16\",\"kv_type\":\"e4m3fnuz\","
-                                         "\"k_scale\":0.3,\"v_scale\":0.7" };
+    static const char *const types[] = {
+        "\"q_type\":\"f32\"", "\"q_type\":\"f16\"", "\"q_type\":\"bf16\"",
+        "\"q_type\":\"e4m3fnuz\"",
+        ("\"q_type\":\"bf16\",\"kv_type\":\"e4m3fnuz\","
+         "\"k_scale\":0.3,\"v_scale\":0.7")
+    };
     static const int lengths[] = { 1, 17, 300, 4096 };
     for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
         for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
