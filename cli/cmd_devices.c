@@ -4,21 +4,35 @@
 #include "cli/exit_code.h"
 #include "cli/output.h"
 #include "cli/table.h"
+#include "runner/calibration.h"
 #include "runner/device.h"
 
 #include <stdio.h>
+
+/* Marked by a calibration; what a measurement would say of it. */
+static bool has_no_times(const struct wf_device *device, char *why, size_t n)
+{
+    return !device->times_modelled &&
+           wf_calibration_state(device, why, n) != WF_CALIBRATION_GOOD;
+}
 
 static enum wf_status print_json(const struct wf_device_list *list,
                                  struct wf_error *err)
 {
     struct wf_json *devices = wf_json_array();
+    char why[400];
     struct wf_json *missing = wf_json_array();
     struct wf_json *root = wf_json_object();
     enum wf_status status = WF_OK;
     for (size_t i = 0; i < list->count && status == WF_OK; i++) {
         struct wf_json *d = NULL;
         status = wf_device_to_json(&list->device[i], &d, err);
-        if (status == WF_OK) {
+        if (status == WF_OK && has_no_times(&list->device[i], why, sizeof(why))) {
+            status = wf_json_set_string(d, "no_times", why, err);
+        }
+        if (status != WF_OK) {
+            wf_json_free(d);
+        } else {
             status = wf_json_push_take(devices, d, err);
         }
     }
@@ -39,15 +53,16 @@ static enum wf_status print_json(const struct wf_device_list *list,
 
 static void add_device(struct wf_table *t, const struct wf_device *d)
 {
-    char selector[40], memory[32], cus[32];
+    char selector[40], memory[32], cus[32], why[400];
+    const char *times = d->times_modelled                   ? "modelled"
+                        : has_no_times(d, why, sizeof(why)) ? "none"
+                                                            : "measured";
     snprintf(selector, sizeof(selector), "%s:%d", d->runtime, d->ordinal);
     snprintf(memory, sizeof(memory), "%.1f GiB",
              (double)d->memory_bytes / 1073741824.0);
     snprintf(cus, sizeof(cus), "%d", d->cu_count);
-    const char *cell[] = { selector,     d->model,
-                           d->name,      d->arch,
-                           cus,          memory,
-                           d->partition, d->times_modelled ? "modelled" : "measured" };
+    const char *cell[] = { selector, d->model, d->name,      d->arch,
+                           cus,      memory,   d->partition, times };
     wf_table_row(t, cell);
 }
 
@@ -63,6 +78,13 @@ static void print_table(const struct wf_device_list *list)
         (void)wf_table_print(t);
     }
     wf_table_free(t);
+    for (size_t i = 0; i < list->count; i++) {
+        char why[400];
+        if (has_no_times(&list->device[i], why, sizeof(why))) {
+            wf_say("%s:%d has no times: %s; the next measurement tries again",
+                   list->device[i].runtime, list->device[i].ordinal, why);
+        }
+    }
     for (size_t i = 0; i < list->missing_count; i++) {
         wf_say("%s", list->missing[i]);
     }

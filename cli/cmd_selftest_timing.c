@@ -183,7 +183,8 @@ const struct wf_command wf_command_selftest_timing = {
         "cold\nis cold (stored, for later cold results), one kernel in many processes. Exit "
         "status 0:\nthe verdict is good, or the device's times are a model's. A device "
         "whose spin of 5 ms\nis more than 10 % off is marked: nothing is measured on it "
-        "until this command finds it\ngood again.",
+        "until this command, or a\nspin before a measurement ten minutes later, finds it "
+        "good again.",
     .opt = timing_opts,
     .opt_count = sizeof(timing_opts) / sizeof(timing_opts[0]),
     .run = run_timing,

@@ -16,6 +16,8 @@
 
 #define VERSION   1 /* of kernel and rules: an older proof is not taken */
 #define KEEP_NS   ((int64_t)30 * 24 * 3600 * 1000000000)
+/* What is not proven may be a busy machine's fault. */
+#define DOUBT_NS  ((int64_t)3600 * 1000000000)
 #define BUDGET_NS ((int64_t)1000000000)
 
 /* --- the pack --- */
@@ -271,12 +273,17 @@ enum wf_status wf_cold_probe_to_json(const struct cold_proof *p,
 
 /* --- the cache --- */
 
-static char *cache_file(const struct wf_device *device, struct wf_error *err)
+char *wf_cold_probe_file(const struct wf_device *device, struct wf_error *err)
 {
     char sizes[80];
     (void)snprintf(sizes, sizeof(sizes), "%d|%" PRIu64 "|%" PRIu64, VERSION,
                    cold_target_bytes(device), cold_probe_set_bytes(device));
     return wf_device_cache_file(device, "cold-probe", sizes, err);
+}
+
+static int64_t keep_ns(const struct cold_proof *p)
+{
+    return p->verdict == COLD_NOT_PROVEN ? DOUBT_NS : KEEP_NS;
 }
 
 enum wf_status wf_cold_probe_store(const struct wf_device *device,
@@ -285,13 +292,13 @@ enum wf_status wf_cold_probe_store(const struct wf_device *device,
 {
     struct wf_buf text = WF_BUF_INIT;
     struct wf_json *json = NULL;
-    char *path = cache_file(device, err);
+    char *path = wf_cold_probe_file(device, err);
     enum wf_status st = path ? WF_OK : WF_ENOMEM;
     st = st == WF_OK ? wf_cold_probe_to_json(p, true, &json, err) : st;
     st = st == WF_OK ? wf_json_set_string(json, "device", device->id, err) : st;
     st = st == WF_OK ? wf_json_set_string(json, "driver", device->driver, err) : st;
     st = st == WF_OK
-             ? wf_json_set_i64(json, "until_ns", wf_realtime_ns() + KEEP_NS, err)
+             ? wf_json_set_i64(json, "until_ns", wf_realtime_ns() + keep_ns(p), err)
              : st;
     st = st == WF_OK ? wf_json_write_pretty(json, &text, err) : st;
     st = st == WF_OK ? wf_file_write_atomic(path, text.data, text.len, err) : st;
@@ -314,13 +321,13 @@ static char *text_of(const struct wf_json *json)
 /* The stored proof while it lasts, else NULL. */
 static char *stored(const struct wf_device *device)
 {
-    char *path = cache_file(device, NULL);
+    char *path = wf_cold_probe_file(device, NULL);
     struct wf_json *json = NULL;
     char *ret = NULL;
     int64_t until_ns = 0;
     const char *verdict = NULL;
     int64_t now_ns = wf_realtime_ns();
-    if (path && wf_json_parse_file(path, &json, NULL) == WF_OK &&
+    if (path && wf_device_cache_read(path, &json, NULL) == WF_OK &&
         wf_json_get_i64(json, "until_ns", 0, INT64_MAX, &until_ns, NULL) == WF_OK &&
         wf_json_get_string(json, "verdict", &verdict, NULL) == WF_OK &&
         until_ns > now_ns && until_ns <= now_ns + KEEP_NS) {

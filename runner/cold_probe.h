@@ -1,7 +1,7 @@
 /* Proof, once a device, that cold measurements are cold: runs the reading kernel of the
  * pack wavefarm-probe-<arch> as any task (runner/execute.h) over sets of growing size,
- * and keeps the outcome in this machine's cache folder for 30 days, keyed by device,
- * driver and sizes. */
+ * and keeps the outcome in this machine's cache folder for 30 days (one hour what is
+ * not proven), keyed by device, driver and sizes. */
 #ifndef WF_RUNNER_COLD_PROBE_H
 #define WF_RUNNER_COLD_PROBE_H
 
@@ -28,6 +28,8 @@ enum wf_status wf_cold_probe_to_json(const struct cold_proof *p,
                                      bool points,
                                      struct wf_json **ret,
                                      struct wf_error *err);
+/* Where it is kept. Caller frees; NULL with the reason in err. */
+char *wf_cold_probe_file(const struct wf_device *device, struct wf_error *err);
 /* Keeps it in the cache folder. */
 enum wf_status wf_cold_probe_store(const struct wf_device *device,
                                    const struct cold_proof *p,

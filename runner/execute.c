@@ -330,7 +330,7 @@ static void refuse_times(struct wf_execute_request *r, char *why, size_t n)
 {
     why[0] = '\0';
     if (r->measure.measure && !r->calibrating && !r->device->times_modelled &&
-        wf_calibration_failed(r->device, why, n)) {
+        wf_calibration_refuses(r->device, r->cancel, why, n)) {
         r->measure.measure = false;
     }
 }
@@ -359,7 +359,7 @@ enum wf_status wf_execute(const struct wf_execute_request *request,
 {
     struct wf_execute_request complete = *request;
     char *proof = NULL;
-    char no_times[300];
+    char no_times[400];
     struct running r = { .pipe = -1, .stage = "start" };
     bool cancelled = false;
     int wait = 0;

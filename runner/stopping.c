@@ -92,3 +92,13 @@ int plausible_clocks(double event_ns, double host_ns, char *why, size_t n)
     }
     return why[0] != '\0';
 }
+
+uint32_t plausible_longer(uint32_t launches, double event_ns, double wall_ns)
+{
+    const double wanted = PLAUSIBLE_STRETCH_NS / event_ns;
+    const double most = PLAUSIBLE_WALL_NS / wall_ns;
+    const double factor = wanted < most ? wanted : most;
+    const double next = factor > 1 ? launches * factor : launches;
+    return next < PLAUSIBLE_LAUNCHES_MAX ? (uint32_t)next
+                                         : (uint32_t)PLAUSIBLE_LAUNCHES_MAX;
+}

@@ -53,4 +53,13 @@ double plausible_floor_ns(double flops,
  * they agree, else IMPLAUSIBLE's reason in `why`. */
 int plausible_clocks(double event_ns, double host_ns, char *why, size_t n);
 
+/* The stretch in which the two clocks are compared. */
+#define PLAUSIBLE_STRETCH_NS   30e6
+#define PLAUSIBLE_WALL_NS      300e6 /* nor longer than that by the host's clock */
+#define PLAUSIBLE_LAUNCHES_MAX 100000.0
+
+/* Launches of the next try, when the clocks did not agree over a stretch of so many:
+ * more where the events saw less than the stretch that was planned. */
+uint32_t plausible_longer(uint32_t launches, double event_ns, double wall_ns);
+
 #endif

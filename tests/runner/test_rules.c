@@ -243,3 +243,17 @@ Test(audit, a_launch_on_new_inputs_may_not_take_much_longer_than_the_samples_say
     cr_expect(!audit_contradicts((double)NAN, 1e3, 16, true));
     cr_expect(!audit_contradicts(-5.0, 1e3, 16, true));
 }
+
+Test(plausible, short_stretch_grows_in_the_next_try)
+{
+    /* 400 launches that were thought to take 75 us each took 9 us; somebody else took
+     * 50 ms meanwhile. */
+    cr_assert_eq(plausible_longer(400, 3.46e6, 59e6), 2033); /* 300 ms by the host */
+    cr_assert_eq(plausible_longer(400, 3e6, 3.1e6), 4000);
+    cr_assert_eq(plausible_longer(400, 31e6, 90e6), 400); /* long enough */
+    cr_assert_eq(plausible_longer(400, 1e6, 400e6), 400); /* the host cannot wait */
+    cr_assert_eq(plausible_longer(90000, 1e3, 1e3), 100000);
+    cr_assert_eq(plausible_longer(5, NAN, 1e6), 1500);
+    cr_assert_eq(plausible_longer(5, -1, 1e6), 5);
+    cr_assert_eq(plausible_longer(5, 0, 1e6), 1500);
+}
