@@ -178,10 +178,12 @@ enum wf_calibration wf_calibration_state(const struct wf_device *device,
     } else {
         (void)snprintf(why, n, "%.200s", err.text);
     }
+    ret = st == WF_ENOTFOUND ? WF_CALIBRATION_GOOD : ret;
+    why[0] = ret == WF_CALIBRATION_GOOD ? '\0' : why[0];
     plain_text(why);
     wf_json_free(json);
     free(path);
-    return st == WF_ENOTFOUND ? WF_CALIBRATION_GOOD : ret;
+    return ret;
 }
 
 /* --- again --- */
@@ -268,6 +270,7 @@ bool wf_calibration_refuses(const struct wf_device *device,
     if (state == WF_CALIBRATION_GOOD ||
         (state == WF_CALIBRATION_DUE && !(cancel && *cancel) &&
          !spin_again(device, cancel, why, n))) {
+        why[0] = '\0';
         return false;
     }
     append(why, n,

@@ -42,12 +42,12 @@ enum wf_calibration {
     WF_CALIBRATION_DUE     /* marked, or a mark that makes no sense: to be spun again */
 };
 
-/* What is stored, with the reason in `why` unless it is good. Runs nothing. */
+/* What is stored, with the reason in `why`, "" when it is good. Runs nothing. */
 enum wf_calibration wf_calibration_state(const struct wf_device *device,
                                          char *why,
                                          size_t n);
-/* False where the device's times may be believed. A mark that is due is measured again
- * first (about two seconds), unless *cancel is set. */
+/* False, and `why` "", where the device's times may be believed. A mark that is due is
+ * measured again first (about two seconds), unless *cancel is set. */
 bool wf_calibration_refuses(const struct wf_device *device,
                             const volatile int *cancel,
                             char *why,

@@ -72,6 +72,7 @@ static enum wf_calibration state(void)
 Test(calibration, mark_lasts_ten_minutes)
 {
     cr_assert_eq(state(), WF_CALIBRATION_GOOD);
+    cr_assert_str_empty(why);
     cr_assert_eq(wf_calibration_store(host(), false, "too fast", NULL), WF_OK);
     cr_assert_eq(state(), WF_CALIBRATION_FAILED);
     cr_assert(strstr(why, "too fast"), "%s", why);
@@ -126,6 +127,7 @@ Test(calibration, due_mark_is_spun_again_and_taken_away)
     cr_assert(strstr(why, "ten minutes"), "%s", why);
     put_mark(-1, "too busy");
     cr_assert_not(wf_calibration_refuses(host(), NULL, why, sizeof(why)), "%s", why);
+    cr_assert_str_empty(why);
     cr_assert_eq(state(), WF_CALIBRATION_GOOD);
 }
 
