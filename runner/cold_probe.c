@@ -14,11 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VERSION   1 /* of kernel and rules: an older proof is not taken */
-#define KEEP_NS   ((int64_t)30 * 24 * 3600 * 1000000000)
-/* What is not proven may be a busy machine's fault. */
-#define DOUBT_NS  ((int64_t)3600 * 1000000000)
-#define BUDGET_NS ((int64_t)1000000000)
+#define VERSION    1 /* of kernel and rules: an older proof is not taken */
+#define KEEP_NS    ((int64_t)30 * 24 * 3600 * 1000000000)
+/* What is not proven may be a busy machine's fault; what could not be told surely is,
+ * but a probe before every task of a suite would take longer than the suite. */
+#define DOUBT_NS   ((int64_t)3600 * 1000000000)
+#define UNKNOWN_NS ((int64_t)600 * 1000000000)
+#define BUDGET_NS  ((int64_t)1000000000)
 
 /* --- the pack --- */
 
@@ -283,7 +285,9 @@ char *wf_cold_probe_file(const struct wf_device *device, struct wf_error *err)
 
 static int64_t keep_ns(const struct cold_proof *p)
 {
-    return p->verdict == COLD_NOT_PROVEN ? DOUBT_NS : KEEP_NS;
+    return p->verdict == COLD_UNKNOWN      ? UNKNOWN_NS
+           : p->verdict == COLD_NOT_PROVEN ? DOUBT_NS
+                                           : KEEP_NS;
 }
 
 enum wf_status wf_cold_probe_store(const struct wf_device *device,
@@ -358,10 +362,10 @@ enum wf_status wf_cold_probe_text(const struct wf_device *device,
     if (st == WF_ECANCELLED) {
         return wf_errorf(err, st, "%s", why.text);
     }
-    if (st == WF_OK && proof.verdict != COLD_UNKNOWN) {
+    if (st == WF_OK) {
         /* A cache that cannot be written costs a probe more, nothing else. */
         (void)wf_cold_probe_store(device, &proof, NULL);
-    } else if (st != WF_OK) {
+    } else {
         memset(&proof, 0, sizeof(proof));
         cold_judge(&proof);
         (void)snprintf(proof.text, sizeof(proof.text), "%.239s", why.text);

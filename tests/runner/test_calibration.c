@@ -140,24 +140,32 @@ Test(calibration, spin_that_cannot_run_keeps_the_mark)
     cr_assert_eq(state(), WF_CALIBRATION_DUE);
 }
 
-Test(calibration, doubt_about_cold_lasts_an_hour)
+static void keeps_for(enum cold_verdict verdict, int64_t seconds)
 {
-    struct cold_proof proof = { .verdict = COLD_NOT_PROVEN };
+    struct cold_proof proof = { .verdict = verdict };
     struct wf_json *json = NULL;
     char *text = NULL;
-    char *path = NULL;
+    char *path = wf_cold_probe_file(host(), NULL);
     int64_t until_ns = 0;
     (void)snprintf(proof.text, sizeof(proof.text), "kept");
     cr_assert_eq(wf_cold_probe_store(host(), &proof, NULL), WF_OK);
     cr_assert_eq(wf_cold_probe_text(host(), NULL, &text, NULL), WF_OK);
-    cr_assert(strstr(text, "kept"), "%s", text);
-    free(text);
-    path = wf_cold_probe_file(host(), NULL);
+    cr_assert(strstr(text, "kept"), "%s", text); /* no probe was run */
     cr_assert_not_null(path);
     cr_assert_eq(wf_device_cache_read(path, &json, NULL), WF_OK);
     cr_assert_eq(wf_json_get_i64(json, "until_ns", 0, INT64_MAX, &until_ns, NULL),
                  WF_OK);
-    cr_assert_leq(until_ns, wf_realtime_ns() + (int64_t)3600 * 1000000000);
+    const double left_s = (double)(until_ns - wf_realtime_ns()) / 1e9;
+    cr_assert(left_s > (double)seconds - 60 && left_s <= (double)seconds, "%g", left_s);
     wf_json_free(json);
     free(path);
+    free(text);
+}
+
+Test(calibration, doubt_about_cold_does_not_last)
+{
+    keeps_for(COLD_UNKNOWN, 600);
+    keeps_for(COLD_NOT_PROVEN, 3600);
+    keeps_for(COLD_NO_DIFFERENCE, (int64_t)30 * 24 * 3600);
+    keeps_for(COLD_PROVEN, (int64_t)30 * 24 * 3600);
 }
