@@ -119,14 +119,20 @@ const char *wf_args_list_at(const struct wf_args *args, const char *name, size_t
     { "no-measure", WF_OPT_FLAG, NULL, NULL, NULL, "answers only" },                   \
     { "cold", WF_OPT_FLAG, NULL, NULL, NULL,                                           \
       "every timed launch meets its inputs outside the last-level cache" },            \
-    { "icache", WF_OPT_STRING, "MODE", "hot", NULL,                                    \
-      "hot, or cold: every timed launch runs code outside the instruction caches" },   \
-    { "ci", WF_OPT_REAL, "PERCENT", "1", NULL,                                         \
-      "wanted half-width of the median's 95 % interval" },                             \
-    { "budget", WF_OPT_DURATION, "TIME", "2s", NULL,                                   \
-      "device time for samples, a task" },                                             \
+    { "hot", WF_OPT_FLAG, NULL, NULL, NULL,                                            \
+      "every launch on the same buffers (default, unless the suite says cold)" },      \
+    { "icache", WF_OPT_STRING, "MODE", NULL, NULL,                                     \
+      "hot (default), or cold: timed launches run code outside the instruction caches" }, \
+    { "ci", WF_OPT_REAL, "PERCENT", NULL, NULL,                                        \
+      "wanted half-width of the median's 95 % interval (default: the suite's, else 1)" }, \
+    { "budget", WF_OPT_DURATION, "TIME", NULL, NULL,                                   \
+      "device time for samples, a task (default: the suite's, else 2s)" },             \
+    { "min-samples", WF_OPT_INT, "N", NULL, NULL,                                      \
+      "fewest samples for a verdict (default: the suite's, else 10)" },                \
+    { "max-samples", WF_OPT_INT, "N", NULL, NULL,                                      \
+      "most samples (default: the suite's, else 1000)" },                              \
     { "launches", WF_OPT_INT, "N", NULL, NULL,                                         \
-      "checked launches on equal inputs (default 3, on the emulator 2)" },             \
+      "checked launches on equal inputs (default: the suite's, else 3; emulator: 2)" },             \
     { "naive", WF_OPT_STRING, "MODE", "auto", NULL,                                    \
       "naive device kernel as a check of all elements: auto, on or off" },             \
     { "mfma", WF_OPT_STRING, "MODE", "fast", NULL,                                     \

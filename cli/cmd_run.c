@@ -4,14 +4,17 @@
 #include "cli/counters_view.h"
 #include "cli/exit_code.h"
 #include "cli/kernel_set.h"
+#include "cli/measure_args.h"
 #include "cli/output.h"
 #include "cli/paths.h"
 #include "cli/result_view.h"
 #include "cli/results_file.h"
 #include "core/parse.h"
 #include "core/sha256.h"
+#include "datasets/measure.h"
 #include "datasets/suite.h"
 #include "runner/execute.h"
+#include "runner/measure_options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,11 +35,8 @@ struct local_run {
     struct wf_json **result;
     size_t result_count, expected;
     int repetitions, threads;
-    double ci_percent;
-    int64_t budget_ns, deadline_ns, lock_timeout_ns;
-    bool mfma_exact, icache_cold;
-    int launches;
-    enum wf_naive naive;
+    int64_t deadline_ns, lock_timeout_ns;
+    struct wf_json *measure; /* as the command line has it */
     char run_id[17];
     struct wf_progress progress;
 };
@@ -150,17 +150,40 @@ static void fill_request(const struct local_run *r, struct wf_execute_request *q
     q->deadline_ns = r->deadline_ns;
     q->lock_timeout_ns = r->lock_timeout_ns;
     q->threads = r->threads;
-    q->measure.measure = !wf_args_flag(r->args, "no-measure");
-    q->measure.cold = wf_args_flag(r->args, "cold");
-    q->measure.icache_cold = r->icache_cold;
-    q->measure.ci_target = r->ci_percent / 100;
-    q->measure.budget_ns = r->budget_ns;
-    q->measure.launches = r->launches;
-    q->measure.naive = r->naive;
-    q->measure.mfma_exact = r->mfma_exact;
-    q->measure.no_checks = wf_args_flag(r->args, "no-checks");
-    q->measure.no_counters = wf_args_flag(r->args, "no-counters");
     q->cancel = &wf_interrupted;
+}
+
+/* The suite's options with the command line's over them. */
+static enum wf_status read_measure(const struct local_run *r,
+                                   size_t c,
+                                   struct wf_measure_options *ret,
+                                   struct wf_error *err)
+{
+    struct wf_json *all = NULL;
+    enum wf_status status =
+        wf_measure_merge(wf_suite_case_measure(r->suite, c), r->measure, &all, err);
+    if (status == WF_OK) {
+        status = wf_measure_options_read(all, ret, err);
+    }
+    if (status == WF_OK && wf_args_string(r->args, "budget") != NULL) {
+        ret->budget_ns = wf_args_duration_ns(r->args, "budget"); /* not in whole ms */
+    }
+    wf_json_free(all);
+    return status;
+}
+
+/* Before anything runs: together they may make no sense (more samples at least than at
+ * most). */
+static enum wf_status check_measures(const struct local_run *r, struct wf_error *err)
+{
+    struct wf_measure_options unused;
+    for (size_t c = 0; c < wf_suite_count(r->suite); c++) {
+        if (read_measure(r, c, &unused, err) != WF_OK) {
+            return wf_error_prefix(err, "case %s: measure",
+                                   wf_suite_case_name(r->suite, c));
+        }
+    }
+    return WF_OK;
 }
 
 static enum wf_status run_one(struct local_run *r,
@@ -184,7 +207,10 @@ static enum wf_status run_one(struct local_run *r,
     q.pack_id = wf_pack_id(k->pack);
     q.kernel = k->kernel->name;
     q.repetition = repetition;
-    enum wf_status status = wf_pack_provenance_path(k->pack, &provenance, err);
+    enum wf_status status = read_measure(r, c, &q.measure, err);
+    if (status == WF_OK) {
+        status = wf_pack_provenance_path(k->pack, &provenance, err);
+    }
     if (status == WF_OK) {
         q.provenance_file = provenance;
         wf_progress_show(&r->progress, r->result_count, r->expected, q.case_name);
@@ -227,13 +253,6 @@ static enum wf_status read_numbers(struct local_run *r, struct wf_error *err)
         status = wf_args_int_in(a, "threads", 0, 4096, &r->threads, err);
     }
     if (status == WF_OK) {
-        status = wf_args_real_in(a, "ci", WF_CI_MIN, WF_CI_MAX, &r->ci_percent, err);
-    }
-    if (status == WF_OK) {
-        status = wf_args_duration_in(a, "budget", WF_BUDGET_MIN_NS, WF_BUDGET_MAX_NS,
-                                     &r->budget_ns, err);
-    }
-    if (status == WF_OK) {
         status = wf_args_duration_in(a, "deadline", DEADLINE_MIN_NS, DEADLINE_MAX_NS,
                                      &r->deadline_ns, err);
     }
@@ -241,16 +260,7 @@ static enum wf_status read_numbers(struct local_run *r, struct wf_error *err)
         status = wf_args_duration_in(a, "lock-timeout", DEADLINE_MIN_NS,
                                      DEADLINE_MAX_NS, &r->lock_timeout_ns, err);
     }
-    if (status == WF_OK) {
-        status = wf_args_mfma(a, &r->mfma_exact, err);
-    }
-    if (status == WF_OK) {
-        status = wf_args_icache(a, &r->icache_cold, err);
-    }
-    if (status == WF_OK) {
-        status = wf_args_checks(a, &r->launches, &r->naive, err);
-    }
-    return status;
+    return status == WF_OK ? wf_measure_args(a, &r->measure, err) : status;
 }
 
 static enum wf_status prepare(struct local_run *r, struct wf_error *err)
@@ -260,6 +270,9 @@ static enum wf_status prepare(struct local_run *r, struct wf_error *err)
     enum wf_status status = read_numbers(r, err);
     if (status == WF_OK) {
         status = open_suite(r, err);
+    }
+    if (status == WF_OK) {
+        status = check_measures(r, err);
     }
     if (status == WF_OK) {
         status = wf_device_open(wf_args_string(r->args, "device"), &r->device, err);
@@ -305,6 +318,7 @@ static void clean_up(struct local_run *r)
         wf_json_free(r->result[i]);
     }
     free(r->result);
+    wf_json_free(r->measure);
     wf_kernel_set_close(&r->kernels);
     wf_suite_free(r->suite);
     wf_dataset_store_close(r->store);

@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/farm_archs.h"
 #include "cli/kernel_set.h"
+#include "cli/measure_args.h"
 #include "cli/paths.h"
 #include "core/buf.h"
 #include "core/file.h"
@@ -26,7 +27,8 @@ struct submission {
     struct wf_suite *suite;
     struct wf_kernel_set kernels;
     struct wf_farm_archs *archs;
-    size_t left_out; /* kernels that no runner's device could run */
+    const struct wf_json *measure; /* of the command line, in the body */
+    size_t left_out;               /* kernels that no runner's device could run */
 };
 
 static enum wf_status open_all(struct submission *s, struct wf_error *err)
@@ -130,6 +132,28 @@ static enum wf_status parse_text(const char *text,
     return wf_json_parse(text, strlen(text), "case", ret, err);
 }
 
+/* What the suite says of the case and the command line does not. */
+static enum wf_status add_case_measure(const struct submission *s,
+                                       size_t i,
+                                       struct wf_json *entry,
+                                       struct wf_error *err)
+{
+    const struct wf_json *said = wf_suite_case_measure(s->suite, i);
+    const struct wf_json *v = said != NULL ? wf_json_first(said) : NULL;
+    struct wf_json *own = wf_json_object();
+    enum wf_status status = WF_OK;
+    for (; v != NULL && status == WF_OK; v = wf_json_next(v)) {
+        if (wf_json_find(s->measure, wf_json_key(v)) == NULL) {
+            status = wf_json_set_copy(own, wf_json_key(v), v, err);
+        }
+    }
+    if (status != WF_OK || wf_json_count(own) == 0) {
+        wf_json_free(own);
+        return status;
+    }
+    return wf_json_set_take(entry, "measure", own, err);
+}
+
 static enum wf_status add_cases(struct submission *s,
                                 struct wf_json *body,
                                 struct wf_error *err)
@@ -148,6 +172,9 @@ static enum wf_status add_cases(struct submission *s,
                 wf_json_set_string(entry, "name", wf_suite_case_name(s->suite, i), err);
         }
         enum wf_status s1 = wf_json_set_take(entry, "case", c, err);
+        if (status == WF_OK) {
+            status = add_case_measure(s, i, entry, err);
+        }
         enum wf_status s2 = wf_json_push_take(list, entry, err);
         status = status != WF_OK ? status : s1 != WF_OK ? s1 : s2;
     }
@@ -318,64 +345,17 @@ static enum wf_status add_devices(const struct wf_args *args,
     return status != WF_OK ? status : s1 != WF_OK ? s1 : s2;
 }
 
-static enum wf_status add_measure(const struct wf_args *args,
+static enum wf_status add_measure(struct submission *s,
                                   struct wf_json *body,
                                   struct wf_error *err)
 {
-    double ci = 0;
-    int64_t budget_ns = 0;
-    int launches = 0;
-    enum wf_naive naive = WF_NAIVE_AUTO;
     struct wf_json *m = NULL;
-    enum wf_status status = wf_args_real_in(args, "ci", WF_CI_MIN, WF_CI_MAX, &ci, err);
+    enum wf_status status = wf_measure_args(s->args, &m, err);
     if (status == WF_OK) {
-        status = wf_args_duration_in(args, "budget", WF_BUDGET_MIN_NS, WF_BUDGET_MAX_NS,
-                                     &budget_ns, err);
+        status = wf_json_set_take(body, "measure", m, err);
     }
-    if (status == WF_OK) {
-        status = wf_args_mfma(args, NULL, err);
-    }
-    if (status == WF_OK) {
-        status = wf_args_icache(args, NULL, err);
-    }
-    if (status == WF_OK) {
-        status = wf_args_checks(args, &launches, &naive, err);
-    }
-    if (status != WF_OK) {
-        return status;
-    }
-    m = wf_json_object();
-    status = wf_json_set_bool(m, "measure", !wf_args_flag(args, "no-measure"), err);
-    if (status == WF_OK) {
-        status = wf_json_set_bool(m, "cold", wf_args_flag(args, "cold"), err);
-    }
-    if (status == WF_OK) {
-        status = wf_json_set_string(m, "icache", wf_args_string(args, "icache"), err);
-    }
-    if (status == WF_OK) {
-        status = wf_json_set_f64(m, "ci_target", ci / 100, err);
-    }
-    if (status == WF_OK) {
-        status = wf_json_set_i64(m, "budget_ms", budget_ns / 1000000, err);
-    }
-    if (status == WF_OK) {
-        status = wf_json_set_string(m, "mfma", wf_args_string(args, "mfma"), err);
-    }
-    if (status == WF_OK) {
-        status = wf_json_set_bool(m, "checks", !wf_args_flag(args, "no-checks"), err);
-    }
-    if (status == WF_OK) {
-        status =
-            wf_json_set_bool(m, "counters", !wf_args_flag(args, "no-counters"), err);
-    }
-    if (status == WF_OK && launches > 0) {
-        status = wf_json_set_i64(m, "launches", launches, err);
-    }
-    if (status == WF_OK) {
-        status = wf_json_set_string(m, "naive", wf_args_string(args, "naive"), err);
-    }
-    enum wf_status taken = wf_json_set_take(body, "measure", m, err);
-    return status != WF_OK ? status : taken;
+    s->measure = wf_json_find(body, "measure");
+    return status;
 }
 
 static enum wf_status add_head(const struct submission *s,
@@ -424,8 +404,7 @@ enum wf_status wf_submit(struct wf_api *api,
 {
     struct submission s = { .api = api, .args = args };
     struct wf_json *body = wf_json_object();
-    enum wf_status status =
-        add_measure(args, body, err); /* bad options before uploads */
+    enum wf_status status = add_measure(&s, body, err); /* bad options before uploads */
     if (status == WF_OK) {
         status = open_all(&s, err);
     }

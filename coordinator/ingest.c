@@ -27,7 +27,8 @@ const char wf_ingest_stage_sql[] =
     "SET enable_hashjoin = off; SET enable_mergejoin = off;"
     "CREATE TEMP TABLE IF NOT EXISTS stage(seq integer, shard_id bigint, token uuid,"
     " task_id bigint, digest bytea, case_id text, kernel text, " WF_RESULT_COLUMN_TYPES
-    ", samples float8[], clock_mhz float8[], power_w float8[])"
+    ", samples float8[], clock_mhz float8[], power_w float8[],"
+    " temperature_c float8[], throttle float8[])"
     " WITH (toast_tuple_target = 8160) ON COMMIT DELETE ROWS;"
     "ALTER TABLE pg_temp.stage ALTER COLUMN body SET STORAGE EXTERNAL";
 

@@ -140,6 +140,8 @@ static enum wf_status read_timing(const struct wf_json *result,
     s = s == WF_OK ? check_numbers(timing, "samples", &r->sample_count, err) : s;
     s = s == WF_OK ? check_numbers(timing, "clock_mhz", &other, err) : s;
     s = s == WF_OK ? check_numbers(timing, "power_w", &other, err) : s;
+    s = s == WF_OK ? check_numbers(timing, "temperature_c", &other, err) : s;
+    s = s == WF_OK ? check_numbers(timing, "throttle", &other, err) : s;
     return s == WF_OK ? WF_OK : wf_error_prefix(err, "timing");
 }
 

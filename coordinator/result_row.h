@@ -25,7 +25,7 @@
     " bytes float8, math_type text, peak_flops float8, peak_bytes_per_s float8,"  \
     " roofline_ns float8, total_ns float8, device_id text, device_name text,"     \
     " device_model text, device_arch text, runtime text, cold boolean, body json"
-#define WF_SAMPLE_COLUMNS "samples, clock_mhz, power_w"
+#define WF_SAMPLE_COLUMNS "samples, clock_mhz, power_w, temperature_c, throttle"
 
 enum wf_time_figure {
     WF_FIGURE_median,

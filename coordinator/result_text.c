@@ -112,7 +112,8 @@ static enum wf_status replace(struct split *s, const struct member *m, const cha
 static enum wf_status split_timing(struct split *s, const char *object)
 {
     static const char *const names[WF_ARRAY_COUNT] = { "samples", "clock_mhz",
-                                                       "power_w" };
+                                                       "power_w", "temperature_c",
+                                                       "throttle" };
     struct member m;
     enum wf_status st = WF_OK;
     while (st == WF_OK && next_member(&object, &m)) {

@@ -10,10 +10,12 @@ enum wf_sample_array {
     WF_ARRAY_samples,
     WF_ARRAY_clock_mhz,
     WF_ARRAY_power_w,
+    WF_ARRAY_temperature_c,
+    WF_ARRAY_throttle,
     WF_ARRAY_COUNT
 };
 
-/* Appends the text to `body` with the arrays samples, clock_mhz and power_w of `timing`
+/* Appends the text to `body` with the arrays of `timing` that have an item a sample
  * emptied. array[i] gets what was taken as PostgreSQL's array literal, nothing where
  * the member is absent. `task_id` and `run`, when not NULL, replace task.id and run. */
 enum wf_status wf_result_text_split(const char *canonical,

@@ -34,7 +34,7 @@ static int64_t estimate(const struct wf_run_request *r,
         .flops = r->cases[c].flops,
         .bytes = r->cases[c].bytes,
         .measure = r->measured,
-        .budget_ms = r->budget_ms,
+        .budget_ms = r->cases[c].budget_ms,
         .device_is_host = r->runtime && (strcmp(r->runtime, "host") == 0 ||
                                          strcmp(r->runtime, "emulator") == 0),
     };

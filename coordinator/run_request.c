@@ -6,6 +6,7 @@
 #include "coordinator/run_request.h"
 
 #include "core/printable.h"
+#include "datasets/measure.h"
 #include "kernels/op.h"
 #include "packs/provenance.h"
 
@@ -13,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_CASES    100000u
-#define MAX_PACKS    64u
-#define MAX_KERNELS  4096u
-#define MAX_NAME     200u
-#define MAX_LAUNCHES 100000 /* as the runner has it: WF_LAUNCHES_MAX */
+#define MAX_CASES         100000u
+#define MAX_PACKS         64u
+#define MAX_KERNELS       4096u
+#define MAX_NAME          200u
+#define DEFAULT_BUDGET_MS 2000
 
 struct priority {
     const char *name;
@@ -85,6 +86,20 @@ static enum wf_status read_priority(const struct wf_json *root,
 
 /* --- cases --- */
 
+static enum wf_status write_text(const struct wf_json *v,
+                                 char **ret,
+                                 struct wf_error *err)
+{
+    struct wf_buf text = WF_BUF_INIT;
+    enum wf_status status = wf_json_write(v, &text, err);
+    if (status != WF_OK) {
+        wf_buf_free(&text);
+        return status;
+    }
+    *ret = text.data;
+    return WF_OK;
+}
+
 static enum wf_status keep_case(const struct wf_case *c,
                                 struct wf_run_case *ret,
                                 struct wf_error *err)
@@ -109,13 +124,40 @@ static enum wf_status keep_case(const struct wf_case *c,
     return WF_OK;
 }
 
-static enum wf_status read_case(const struct wf_json *item,
+/* A case's own options with the run's below them: what its tasks are leased with. */
+static enum wf_status read_case_measure(const struct wf_run_request *r,
+                                        const struct wf_json *item,
+                                        struct wf_run_case *ret,
+                                        struct wf_error *err)
+{
+    const struct wf_json *own = NULL;
+    struct wf_json *all = NULL;
+    ret->budget_ms = r->budget_ms;
+    if (!wf_json_find(item, "measure")) {
+        return WF_OK;
+    }
+    enum wf_status status = wf_json_get_object(item, "measure", &own, err);
+    status = status == WF_OK ? wf_measure_check_all(own, err) : status;
+    if (status == WF_OK) {
+        status = wf_measure_merge(wf_json_find(r->root, "measure"), own, &all, err);
+    }
+    status = status == WF_OK ? wf_measure_check(all, err) : status;
+    status = status == WF_OK
+                 ? wf_json_opt_i64(all, "budget_ms", 0, INT64_MAX, &ret->budget_ms, err)
+                 : status;
+    status = status == WF_OK ? write_text(all, &ret->measure, err) : status;
+    wf_json_free(all);
+    return status == WF_OK ? WF_OK : wf_error_prefix(err, "measure");
+}
+
+static enum wf_status read_case(const struct wf_run_request *r,
+                                const struct wf_json *item,
                                 size_t i,
                                 const struct wf_dataset_resolver *datasets,
                                 struct wf_run_case *ret,
                                 struct wf_error *err)
 {
-    static const char *const keys[] = { "name", "case", NULL };
+    static const char *const keys[] = { "name", "case", "measure", NULL };
     const struct wf_json *json = NULL;
     const char *name = NULL;
     struct wf_case *c = NULL;
@@ -126,6 +168,9 @@ static enum wf_status read_case(const struct wf_json *item,
     }
     if (status == WF_OK) {
         status = wf_json_get_object(item, "case", &json, err);
+    }
+    if (status == WF_OK) {
+        status = read_case_measure(r, item, ret, err);
     }
     if (status != WF_OK) {
         return wf_error_prefix(err, "cases[%zu]", i);
@@ -202,7 +247,7 @@ static enum wf_status read_cases(struct wf_run_request *r,
     for (const struct wf_json *v = wf_json_first(list); status == WF_OK && v;
          v = wf_json_next(v)) {
         size_t i = r->case_count++;
-        status = read_case(v, i, datasets, &r->cases[i], err);
+        status = read_case(r, v, i, datasets, &r->cases[i], err);
     }
     /* A dataset that is not there is the request's mistake, not a missing page. */
     if (status == WF_ENOTFOUND) {
@@ -213,20 +258,6 @@ static enum wf_status read_cases(struct wf_run_request *r,
 }
 
 /* --- packs and kernels --- */
-
-static enum wf_status write_text(const struct wf_json *v,
-                                 char **ret,
-                                 struct wf_error *err)
-{
-    struct wf_buf text = WF_BUF_INIT;
-    enum wf_status status = wf_json_write(v, &text, err);
-    if (status != WF_OK) {
-        wf_buf_free(&text);
-        return status;
-    }
-    *ret = text.data;
-    return WF_OK;
-}
 
 static enum wf_status read_pack(const struct wf_json *item,
                                 size_t i,
@@ -422,15 +453,11 @@ static enum wf_status check_options(const struct wf_json *m, struct wf_error *er
 {
     const char *mfma = "fast";
     const char *naive = "auto";
-    int64_t launches = 0;
     bool flag = false;
     enum wf_status status = wf_json_opt_string(m, "mfma", &mfma, err);
     status = status == WF_OK ? wf_json_opt_bool(m, "checks", &flag, err) : status;
     status = status == WF_OK ? wf_json_opt_bool(m, "counters", &flag, err) : status;
     status = status == WF_OK ? wf_json_opt_string(m, "naive", &naive, err) : status;
-    status = status == WF_OK
-                 ? wf_json_opt_i64(m, "launches", 2, MAX_LAUNCHES, &launches, err)
-                 : status;
     if (status == WF_OK && strcmp(mfma, "fast") != 0 && strcmp(mfma, "exact") != 0) {
         status =
             wf_errorf(err, WF_EINVAL, "mfma must be fast or exact, not '%.40s'", mfma);
@@ -443,27 +470,16 @@ static enum wf_status check_options(const struct wf_json *m, struct wf_error *er
     return status;
 }
 
-static enum wf_status check_icache(const struct wf_json *m, struct wf_error *err)
-{
-    const char *mode = "hot";
-    enum wf_status status = wf_json_opt_string(m, "icache", &mode, err);
-    if (status == WF_OK && strcmp(mode, "hot") != 0 && strcmp(mode, "cold") != 0) {
-        status =
-            wf_errorf(err, WF_EINVAL, "icache must be hot or cold, not '%.40s'", mode);
-    }
-    return status;
-}
-
 static enum wf_status read_measure(struct wf_run_request *r, struct wf_error *err)
 {
-    static const char *const keys[] = { "measure", "cold",   "ci_target", "budget_ms",
-                                        "mfma",    "checks", "counters",  "launches",
-                                        "naive",   "icache", NULL };
+    static const char *const keys[] = { "measure",   "cold",        "ci_target",
+                                        "budget_ms", "mfma",        "checks",
+                                        "counters",  "launches",    "naive",
+                                        "icache",    "min_samples", "max_samples",
+                                        NULL };
     const struct wf_json *m = wf_json_find(r->root, "measure");
-    bool cold = false;
-    double ci = 0;
     r->measured = true;
-    r->budget_ms = 2000;
+    r->budget_ms = DEFAULT_BUDGET_MS;
     if (!m) {
         r->measure = wf_strdup("{}");
         return r->measure ? WF_OK : wf_errorf(err, WF_ENOMEM, "no memory");
@@ -472,16 +488,11 @@ static enum wf_status read_measure(struct wf_run_request *r, struct wf_error *er
     status = status == WF_OK ? wf_json_only_keys(m, keys, err) : status;
     status =
         status == WF_OK ? wf_json_opt_bool(m, "measure", &r->measured, err) : status;
-    status = status == WF_OK ? wf_json_opt_bool(m, "cold", &cold, err) : status;
-    status = status == WF_OK ? wf_json_opt_f64(m, "ci_target", &ci, err) : status;
+    status = status == WF_OK ? wf_measure_check(m, err) : status;
     status = status == WF_OK
-                 ? wf_json_opt_i64(m, "budget_ms", 0, 3600000, &r->budget_ms, err)
+                 ? wf_json_opt_i64(m, "budget_ms", 0, INT64_MAX, &r->budget_ms, err)
                  : status;
     status = status == WF_OK ? check_options(m, err) : status;
-    status = status == WF_OK ? check_icache(m, err) : status;
-    if (status == WF_OK && !(ci >= 0 && ci < 1)) {
-        status = wf_errorf(err, WF_ERANGE, "ci_target must be at least 0 and below 1");
-    }
     if (status != WF_OK) {
         return wf_error_prefix(err, "measure");
     }
@@ -583,6 +594,7 @@ void wf_run_request_free(struct wf_run_request *r)
         free(r->cases[i].canonical);
         free(r->cases[i].label);
         free(r->cases[i].op);
+        free(r->cases[i].measure);
     }
     for (size_t i = 0; i < r->pack_count; i++) {
         wf_pack_free(r->packs[i].pack);

@@ -8,6 +8,8 @@
 
 struct wf_run_case {
     char *name, *canonical, *label, *op;
+    char *measure; /* JSON, the run's options with the case's own; NULL: the run's */
+    int64_t budget_ms; /* of those */
     char id[WF_SHA256_HEX];
     char dataset[WF_SHA256_HEX]; /* "" none */
     const char *math_type;

@@ -38,7 +38,9 @@ enum column {
     C_RECEIVED,
     C_SAMPLES,
     C_CLOCK,
-    C_POWER
+    C_POWER,
+    C_TEMPERATURE,
+    C_THROTTLE
 };
 
 static enum wf_status set_parsed(struct wf_json *o,
@@ -221,13 +223,17 @@ static enum wf_status with_samples(const struct wf_json *timing,
 {
     static const struct text_member members[] = { { "samples", C_SAMPLES },
                                                   { "clock_mhz", C_CLOCK },
-                                                  { "power_w", C_POWER } };
+                                                  { "power_w", C_POWER },
+                                                  { "temperature_c", C_TEMPERATURE },
+                                                  { "throttle", C_THROTTLE } };
     struct wf_json *copy = NULL;
     enum wf_status s = wf_json_copy(timing, &copy, err);
-    for (size_t m = 0; s == WF_OK && m < 3; m++) {
+    for (size_t m = 0; s == WF_OK && m < sizeof members / sizeof members[0]; m++) {
         struct wf_json *list = NULL;
-        /* A member that the result did not have is not made up. */
-        if (!wf_json_find(timing, members[m].key)) {
+        /* A member that the result did not have is not made up; an old row has its
+         * temperatures and throttle reasons in the body. */
+        if (!wf_json_find(timing, members[m].key) ||
+            wf_rows_null(rows, i, (int)members[m].column)) {
             continue;
         }
         s = array_json(wf_rows_text(rows, i, (int)members[m].column), &list, err);

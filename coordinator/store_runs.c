@@ -26,9 +26,9 @@ struct job {
 
 void wf_case_columns_free(struct wf_case_columns *c)
 {
-    struct wf_buf *all[] = { &c->id,        &c->op,      &c->label,
-                             &c->canonical, &c->dataset, &c->math_type,
-                             &c->flops,     &c->bytes,   &c->name };
+    struct wf_buf *all[] = { &c->id,      &c->op,        &c->label, &c->canonical,
+                             &c->dataset, &c->math_type, &c->flops, &c->bytes,
+                             &c->name,    &c->measure };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         wf_buf_free(all[i]);
     }
@@ -49,14 +49,17 @@ enum wf_status wf_case_columns_add(struct wf_case_columns *c,
     s = s == WF_OK ? wf_pg_array_add(&c->math_type, item->math_type, err) : s;
     s = s == WF_OK ? wf_pg_array_add(&c->flops, flops, err) : s;
     s = s == WF_OK ? wf_pg_array_add(&c->bytes, bytes, err) : s;
-    return s == WF_OK ? wf_pg_array_add(&c->name, item->name, err) : s;
+    s = s == WF_OK ? wf_pg_array_add(&c->name, item->name, err) : s;
+    return s == WF_OK
+               ? wf_pg_array_add(&c->measure, item->measure ? item->measure : "", err)
+               : s;
 }
 
 static enum wf_status close_columns(struct wf_case_columns *c, struct wf_error *err)
 {
-    struct wf_buf *all[] = { &c->id,        &c->op,      &c->label,
-                             &c->canonical, &c->dataset, &c->math_type,
-                             &c->flops,     &c->bytes,   &c->name };
+    struct wf_buf *all[] = { &c->id,      &c->op,        &c->label, &c->canonical,
+                             &c->dataset, &c->math_type, &c->flops, &c->bytes,
+                             &c->name,    &c->measure };
     enum wf_status s = WF_OK;
     for (size_t i = 0; s == WF_OK && i < sizeof all / sizeof all[0]; i++) {
         s = wf_pg_array_end(all[i], err);
@@ -87,6 +90,7 @@ enum wf_status wf_store_cases(struct wf_db *db,
         wf_param_i64(&link, run);
         wf_param_text(&link, wf_buf_cstr(&c->id));
         wf_param_text(&link, wf_buf_cstr(&c->name));
+        wf_param_text(&link, wf_buf_cstr(&c->measure));
         status = wf_db_run(db, WF_STMT_RUN_CASES_ADD, &link, &rows, err);
     }
     if (status == WF_OK && wf_rows_count(rows) != n) {

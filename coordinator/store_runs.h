@@ -28,6 +28,7 @@ enum wf_status wf_run_row_json(const struct wf_rows *rows,
 /* Cases as arrays for CASES_ADD and RUN_CASES_ADD; import uses it too. */
 struct wf_case_columns {
     struct wf_buf id, op, label, canonical, dataset, math_type, flops, bytes, name;
+    struct wf_buf measure;
 };
 enum wf_status wf_case_columns_add(struct wf_case_columns *c,
                                    const struct wf_run_case *item,

@@ -5,6 +5,7 @@
 
 #include "core/file.h"
 #include "core/printable.h"
+#include "datasets/measure.h"
 #include "datasets/suite_parts.h"
 
 #include <stdlib.h>
@@ -18,6 +19,7 @@ struct suite_case {
     const char *name; /* borrowed from root */
     struct wf_case *parsed;
     const struct wf_json *known_best; /* in root, or NULL */
+    struct wf_json *measure;          /* the suite's and its own, or NULL */
 };
 
 struct wf_suite {
@@ -91,7 +93,8 @@ static enum wf_status find_file(const char *name_or_path,
 
 static bool is_suite_key(const char *key)
 {
-    return strcmp(key, "name") == 0 || strcmp(key, "known_best") == 0;
+    return strcmp(key, "name") == 0 || strcmp(key, "known_best") == 0 ||
+           strcmp(key, "measure") == 0;
 }
 
 static enum wf_status add_member(struct loader *l,
@@ -136,6 +139,30 @@ static enum wf_status merge_case(struct loader *l,
         if (!wf_json_find(c, wf_json_key(m))) {
             st = add_member(l, out, m, err);
         }
+    }
+    return st;
+}
+
+/* The suite's options with the case's over them; both were good alone, together the
+ * least number of samples could still be above the most. */
+static enum wf_status merge_measure(const struct wf_json *root,
+                                    const struct wf_json *c,
+                                    struct wf_json **ret,
+                                    struct wf_error *err)
+{
+    const struct wf_json *all = wf_json_find(root, "measure");
+    const struct wf_json *own = NULL;
+    enum wf_status st = WF_OK;
+    if (wf_json_find(c, "measure")) {
+        st = wf_json_get_object(c, "measure", &own, err);
+    } else if (!all) {
+        return WF_OK;
+    }
+    if (st == WF_OK) {
+        st = wf_measure_merge(all, own, ret, err);
+    }
+    if (st == WF_OK && (st = wf_measure_check_all(*ret, err)) != WF_OK) {
+        (void)wf_error_prefix(err, "\"measure\"");
     }
     return st;
 }
@@ -218,9 +245,14 @@ static enum wf_status add_case(struct wf_suite *suite,
         return st;
     }
     st = parse_case(l, c, slot, err);
+    if (st == WF_OK) {
+        st = merge_measure(suite->root, c, &slot->measure, err);
+    }
     if (st != WF_OK) {
         (void)wf_error_prefix(err, "%s: case %zu (%s)", l->file, suite->count,
                               slot->name);
+        wf_json_free(slot->measure); /* the slot is not counted */
+        wf_case_free(slot->parsed);
         return st;
     }
     suite->count++;
@@ -264,8 +296,11 @@ static enum wf_status check_defaults(const struct loader *l, struct wf_error *er
     for (; m; m = wf_json_next(m)) {
         if (is_suite_key(wf_json_key(m))) {
             return wf_errorf(err, WF_EINVAL,
-                             "%s: \"defaults\" cannot have \"%s\", it is of one case",
-                             l->file, wf_json_key(m));
+                             "%s: \"defaults\" cannot have \"%s\": it is %s", l->file,
+                             wf_json_key(m),
+                             strcmp(wf_json_key(m), "measure") == 0
+                                 ? "a member of the suite, beside \"defaults\""
+                                 : "of one case");
         }
     }
     return WF_OK;
@@ -368,6 +403,7 @@ void wf_suite_free(struct wf_suite *suite)
     }
     for (size_t i = 0; i < suite->count; i++) {
         wf_case_free(suite->cases[i].parsed);
+        wf_json_free(suite->cases[i].measure);
     }
     free(suite->cases);
     free(suite->datasets);
@@ -398,6 +434,11 @@ const char *wf_suite_case_name(const struct wf_suite *suite, size_t i)
 const struct wf_json *wf_suite_case_known_best(const struct wf_suite *suite, size_t i)
 {
     return suite->cases[i].known_best;
+}
+
+const struct wf_json *wf_suite_case_measure(const struct wf_suite *suite, size_t i)
+{
+    return suite->cases[i].measure;
 }
 
 size_t wf_suite_dataset_count(const struct wf_suite *suite)

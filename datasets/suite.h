@@ -3,7 +3,8 @@
  *   { "schema": "wavefarm.suite/1", "name": "gemm-five", "description": "...",
  *     "datasets": { "azure": { "sha256": "<hex>" |  "make": { recipe } , ...} },
  *     "defaults": { members that every case gets unless it says otherwise },
- *     "cases": [ { "name": "2048x10240x1280", "op": "gemm", "M": 2048, ... ,
+ *     "measure": { how times are asked for, datasets/measure.h; a case's own goes over
+ * it }, "cases": [ { "name": "2048x10240x1280", "op": "gemm", "M": 2048, ... ,
  *                  "known_best": { ... recorded facts, not part of the id } } ] }
  *
  * A dataset entry with "make" is generated on demand (the recipe is deterministic) and
@@ -35,6 +36,8 @@ const struct wf_case *wf_suite_case(const struct wf_suite *suite, size_t i);
 const char *wf_suite_case_name(const struct wf_suite *suite, size_t i); /* unique */
 /* The case's "known_best" object (recorded facts: tiles, times, sources), or NULL. */
 const struct wf_json *wf_suite_case_known_best(const struct wf_suite *suite, size_t i);
+/* How the case's time is asked for (datasets/measure.h), or NULL: nothing is said. */
+const struct wf_json *wf_suite_case_measure(const struct wf_suite *suite, size_t i);
 /* SHA-256 of the datasets that the suite's cases use. */
 size_t wf_suite_dataset_count(const struct wf_suite *suite);
 const char *wf_suite_dataset(const struct wf_suite *suite, size_t i);

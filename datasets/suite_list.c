@@ -2,6 +2,7 @@
 #include "datasets/suite.h"
 
 #include "core/file.h"
+#include "datasets/measure.h"
 #include "datasets/suite_parts.h"
 
 #include <dirent.h>
@@ -80,10 +81,21 @@ enum wf_status suite_folder_names(const char *folder,
     return st;
 }
 
+static enum wf_status check_measure(const struct wf_json *root, struct wf_error *err)
+{
+    const struct wf_json *part = NULL;
+    enum wf_status st = wf_json_get_object(root, "measure", &part, err);
+    if (st == WF_OK && (st = wf_measure_check_all(part, err)) != WF_OK) {
+        (void)wf_error_prefix(err, "\"measure\"");
+    }
+    return st;
+}
+
 static enum wf_status check_top(const struct wf_json *root, struct wf_error *err)
 {
-    static const char *const keys[] = { "schema",   "name",  "description", "datasets",
-                                        "defaults", "cases", NULL };
+    static const char *const keys[] = { "schema",   "name",     "description",
+                                        "datasets", "defaults", "measure",
+                                        "cases",    NULL };
     const char *schema = NULL, *text = NULL;
     const struct wf_json *part;
     if (wf_json_type(root) != WF_JSON_OBJECT) {
@@ -115,6 +127,9 @@ static enum wf_status check_top(const struct wf_json *root, struct wf_error *err
     }
     if (st == WF_OK && wf_json_find(root, "defaults")) {
         st = wf_json_get_object(root, "defaults", &part, err);
+    }
+    if (st == WF_OK && wf_json_find(root, "measure")) {
+        st = check_measure(root, err);
     }
     return st == WF_OK ? wf_json_get_array(root, "cases", &part, err) : st;
 }

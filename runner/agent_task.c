@@ -7,6 +7,7 @@
 #include "core/sha256.h"
 #include "runner/agent_fetch.h"
 #include "runner/execute.h"
+#include "runner/measure_options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,91 +24,6 @@ struct leased_task {
     int64_t repetition, attempt, seed_offset, deadline_ms;
     struct wf_measure_options measure;
 };
-
-/* "mfma", "checks" and "counters": for runtimes that model. */
-static enum wf_status read_emulation(const struct wf_json *json,
-                                     struct wf_measure_options *ret,
-                                     struct wf_error *err)
-{
-    const char *mfma = "fast";
-    bool checks = true;
-    bool counters = true;
-    enum wf_status status = wf_json_opt_string(json, "mfma", &mfma, err);
-    if (status == WF_OK) {
-        status = wf_json_opt_bool(json, "checks", &checks, err);
-    }
-    if (status == WF_OK) {
-        status = wf_json_opt_bool(json, "counters", &counters, err);
-    }
-    if (status == WF_OK && strcmp(mfma, "fast") != 0 && strcmp(mfma, "exact") != 0) {
-        status =
-            wf_errorf(err, WF_EINVAL, "mfma must be fast or exact, not '%.40s'", mfma);
-    }
-    ret->mfma_exact = strcmp(mfma, "exact") == 0;
-    ret->no_checks = !checks;
-    ret->no_counters = !counters;
-    return status;
-}
-
-/* "launches" and "naive": how much is checked. */
-static enum wf_status read_checks(const struct wf_json *json,
-                                  struct wf_measure_options *ret,
-                                  struct wf_error *err)
-{
-    int64_t launches = 0;
-    const char *naive = "auto";
-    enum wf_status status =
-        wf_json_opt_i64(json, "launches", 0, WF_LAUNCHES_MAX, &launches, err);
-    if (status == WF_OK) {
-        status = wf_json_opt_string(json, "naive", &naive, err);
-    }
-    ret->launches = (int)launches;
-    return status == WF_OK ? wf_naive_parse(naive, &ret->naive, err) : status;
-}
-
-static enum wf_status read_icache(const struct wf_json *json,
-                                  struct wf_measure_options *ret,
-                                  struct wf_error *err)
-{
-    const char *mode = "hot";
-    enum wf_status status = wf_json_opt_string(json, "icache", &mode, err);
-    if (status == WF_OK && strcmp(mode, "hot") != 0 && strcmp(mode, "cold") != 0) {
-        status =
-            wf_errorf(err, WF_EINVAL, "icache must be hot or cold, not '%.40s'", mode);
-    }
-    ret->icache_cold = status == WF_OK && strcmp(mode, "cold") == 0;
-    return status;
-}
-
-static enum wf_status read_measure(const struct wf_json *json,
-                                   struct wf_measure_options *ret,
-                                   struct wf_error *err)
-{
-    int64_t budget_ms = 0;
-    memset(ret, 0, sizeof(*ret));
-    ret->measure = true;
-    if (json == NULL) {
-        return WF_OK;
-    }
-    enum wf_status status = wf_json_opt_bool(json, "measure", &ret->measure, err);
-    if (status == WF_OK) {
-        status = wf_json_opt_bool(json, "cold", &ret->cold, err);
-    }
-    if (status == WF_OK) {
-        status = wf_json_opt_f64(json, "ci_target", &ret->ci_target, err);
-    }
-    if (status == WF_OK) {
-        status = wf_json_opt_i64(json, "budget_ms", 0, 3600000, &budget_ms, err);
-    }
-    ret->budget_ns = budget_ms * 1000000;
-    if (status == WF_OK) {
-        status = read_icache(json, ret, err);
-    }
-    if (status == WF_OK) {
-        status = read_checks(json, ret, err);
-    }
-    return status == WF_OK ? read_emulation(json, ret, err) : status;
-}
 
 static enum wf_status read_names(const struct wf_json *json,
                                  struct leased_task *t,
@@ -159,9 +75,9 @@ static enum wf_status read_task(const struct wf_json *json,
     }
     const struct wf_json *p = wf_json_find(json, "provenance");
     t->provenance = p != NULL && wf_json_type(p) == WF_JSON_OBJECT ? p : NULL;
-    return status == WF_OK
-               ? read_measure(wf_json_find(json, "measure"), &t->measure, err)
-               : status;
+    return status == WF_OK ? wf_measure_options_read(wf_json_find(json, "measure"),
+                                                     &t->measure, err)
+                           : status;
 }
 
 /* The dataset that the case names ("sha256:<hex>" in any string member). */

@@ -18,6 +18,23 @@
         }                  \
     } while (0)
 
+/* What the samples were to reach: a width means little without it. */
+static enum wf_status set_asked(const struct wf_measure_options *m,
+                                struct wf_json *details,
+                                struct wf_error *err)
+{
+    if (!m->measure || m->ci_target == 0) { /* 0: it never came to be asked */
+        return WF_OK;
+    }
+    struct wf_json *asked = wf_json_object();
+    enum wf_status st = wf_json_set_f64(asked, "ci_target", m->ci_target, err);
+    st = st == WF_OK ? wf_json_set_i64(asked, "budget_ns", m->budget_ns, err) : st;
+    st = st == WF_OK ? wf_json_set_i64(asked, "min_samples", m->min_samples, err) : st;
+    st = st == WF_OK ? wf_json_set_i64(asked, "max_samples", m->max_samples, err) : st;
+    enum wf_status took = wf_json_set_take(details, "asked", asked, err);
+    return st != WF_OK ? st : took;
+}
+
 enum wf_status result_init(struct result *r,
                            const struct wf_execute_request *request,
                            struct wf_error *err)
@@ -31,7 +48,8 @@ enum wf_status result_init(struct result *r,
     r->source = "";
     r->timing.host_ratio = (double)NAN;
     r->details = wf_json_object();
-    return r->details ? WF_OK : wf_errorf(err, WF_ENOMEM, "no memory for a result");
+    return r->details ? set_asked(&request->measure, r->details, err)
+                      : wf_errorf(err, WF_ENOMEM, "no memory for a result");
 }
 
 void result_fini(struct result *r)

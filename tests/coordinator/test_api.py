@@ -208,6 +208,17 @@ def run_mistakes_are_named(f):
     refused(["request_id", "UUID"], request_id="17")
     refused(["priority", "urgent"], priority="urgent")
     refused(["budget"], measure={"budget": 5})
+    for bad, words in (({"icache": "warm"}, ["icache", "hot or cold"]), ({"launches": 1}, ["launches"]),
+                       ({"naive": "yes"}, ["naive", "auto"]), ({"ci_target": 1}, ["ci_target"]),
+                       ({"min_samples": 9, "max_samples": 8}, ["min_samples is 9", "8"]),
+                       ({"max_samples": 100001}, ["max_samples"]), ({"cold": 1}, ["cold"])):
+        refused(["measure"] + words, measure=bad)
+        if "naive" not in bad:
+            refused(["cases[0]", "measure"] + words,
+                    cases=[dict(good["cases"][0], measure=bad), good["cases"][1]])
+    refused(["cases[0]", "mfma"], cases=[dict(good["cases"][0], measure={"mfma": "fast"})])
+    refused(["cases[1]", "min_samples is 50", "20"], measure={"max_samples": 20},
+            cases=[good["cases"][0], dict(good["cases"][1], measure={"min_samples": 50})])
     refused(["devices", "runtimes"], devices={"runtimes": "host"})
     refused(["cases", "1 to"], cases=[])
     refused(["no kernel", "attention"], cases=[

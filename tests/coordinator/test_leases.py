@@ -23,7 +23,8 @@ def run_goes_from_queued_to_done(f):
     assert state["times"] == {"OK": 3} and state["open"] == 0 and state["leased"] == 0, state
     page = f.good("GET", f"/v1/runs/{run}/results", None, "reader")
     assert len(page["results"]) == 3 and page["next"] is None
-    assert page["results"][0]["timing"]["samples"] == []
+    for key in ("samples", "clock_mhz", "power_w", "temperature_c", "throttle"):
+        assert page["results"][0]["timing"][key] == [], key
     page = f.good("GET", f"/v1/runs/{run}/results?samples=1&limit=2", None, "reader")
     assert len(page["results"]) == 2 and page["next"] == page["results"][1]["task"]["id"]
     assert len(page["results"][0]["timing"]["samples"]) == 20
@@ -69,6 +70,40 @@ def stored_result_is_the_one_that_was_sent(f):
     assert got["result"] == odd, (got["result"], odd)
     assert got["digest"] == item["digest"] == farm.sha256(farm.canonical(got["result"]))
     assert [a["outcome"] for a in got["attempts"]] == ["done"]
+    f.good("POST", f"/v1/runners/{s}/end", {}, "runner")
+
+
+def a_cases_measure_goes_over_the_runs(f):
+    body = f.run_body(cases=2, measure={"measure": True, "budget_ms": 100, "naive": "off"})
+    for i, c in enumerate(body["cases"]):
+        c["case"]["M"] = 7001 + i  # no history guides their estimates
+    body["cases"][1]["measure"] = {"budget_ms": 900000, "min_samples": 20, "icache": "cold"}
+    f.good("POST", "/v1/runs", body, "submitter", status=(201,))
+    s = f.register()
+    got, estimate = {}, {}
+    for shard in f.lease(s, want=16):
+        for task in shard["tasks"]:
+            got[task["case_name"]] = task["measure"]
+            estimate[task["case_name"]] = shard["estimate_ms"]
+        f.finish(s, shard)
+    assert got == {"c0": body["measure"], "c1": {"measure": True, "budget_ms": 900000,
+                                                 "naive": "off", "min_samples": 20,
+                                                 "icache": "cold"}}, got
+    assert estimate["c1"] >= 450000 > estimate["c0"], estimate
+    f.good("POST", f"/v1/runners/{s}/end", {}, "runner")
+
+
+def a_result_without_the_newer_members_is_taken(f):
+    f.submit(cases=1)
+    s = f.register()
+    shard = f.lease(s)[0]
+    task = shard["tasks"][0]
+    old = f.result(task)
+    for key in ("temperature_c", "throttle"):
+        del old["timing"][key]
+    assert f.post_results(s, [f.item(shard, task, old)])[0]["status"] == "accepted"
+    got = f.good("GET", f"/v1/tasks/{task['task']}", None, "reader")
+    assert got["result"] == old
     f.good("POST", f"/v1/runners/{s}/end", {}, "runner")
 
 
@@ -419,6 +454,7 @@ def every_state_in_the_store_is_consistent(f):
 
 
 TESTS = [run_goes_from_queued_to_done, small_run_spreads_over_the_devices,
+         a_cases_measure_goes_over_the_runs, a_result_without_the_newer_members_is_taken,
          stored_result_is_the_one_that_was_sent, repeated_result_is_a_duplicate,
          wrong_results_are_named_and_do_not_harm_their_neighbours, wrong_answer_has_no_time,
          same_claim_gets_the_same_shards, concurrent_leases_never_share_a_shard,

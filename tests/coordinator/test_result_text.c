@@ -11,7 +11,7 @@ static void split(const char *text,
                   const char *clock)
 {
     struct wf_buf out = WF_BUF_INIT;
-    struct wf_buf array[WF_ARRAY_COUNT] = { WF_BUF_INIT, WF_BUF_INIT, WF_BUF_INIT };
+    struct wf_buf array[WF_ARRAY_COUNT] = { 0 };
     cr_assert_eq(wf_result_text_split(text, task, run, &out, array, NULL), WF_OK);
     cr_assert_str_eq(wf_buf_cstr(&out), body);
     cr_assert_str_eq(wf_buf_cstr(&array[WF_ARRAY_samples]), samples);
@@ -32,6 +32,26 @@ Test(result_text, samples_leave_the_body_and_nothing_else_does)
           "{\"a\":[1,{\"samples\":[9]}],\"timing\":{\"clock_mhz\":[],\"max\":2,"
           "\"samples\":[],\"unit\":\"ns\"},\"z\":{\"timing\":{\"samples\":[7]}}}",
           "{1,-2.5e-7,nan,-inf}", "{}");
+}
+
+Test(result_text, every_array_of_samples_leaves_the_body)
+{
+    static const char text[] =
+        "{\"timing\":{\"clock_mhz\":[1],\"invalid\":[0],\"power_w\":[2],"
+        "\"samples\":[3],\"temperature_c\":[\"nan\",4],\"throttle\":[1,5]}}";
+    struct wf_buf out = WF_BUF_INIT;
+    struct wf_buf array[WF_ARRAY_COUNT] = { 0 };
+    cr_assert_eq(wf_result_text_split(text, NULL, NULL, &out, array, NULL), WF_OK);
+    cr_expect_str_eq(wf_buf_cstr(&out),
+                     "{\"timing\":{\"clock_mhz\":[],\"invalid\":[0],\"power_w\":[],"
+                     "\"samples\":[],\"temperature_c\":[],\"throttle\":[]}}");
+    cr_expect_str_eq(wf_buf_cstr(&array[WF_ARRAY_power_w]), "{2}");
+    cr_expect_str_eq(wf_buf_cstr(&array[WF_ARRAY_temperature_c]), "{nan,4}");
+    cr_expect_str_eq(wf_buf_cstr(&array[WF_ARRAY_throttle]), "{1,5}");
+    wf_buf_free(&out);
+    for (size_t i = 0; i < WF_ARRAY_COUNT; i++) {
+        wf_buf_free(&array[i]);
+    }
 }
 
 Test(result_text, quotes_and_brackets_in_strings_are_text)

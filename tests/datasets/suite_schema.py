@@ -30,6 +30,11 @@ def mistakes(good):
     yield changed(lambda d: d["cases"][0].update(op="gem"))
     yield changed(lambda d: d["cases"][0].update(known_best=3))
     yield changed(lambda d: d["defaults"].update(name="x"))
+    for bad in ({"ci_target": 1}, {"ci_target": "1 %"}, {"icache": "warm"}, {"launches": 1},
+                {"budget_ms": -1}, {"max_samples": 100001}, {"budget": 3}, 3):
+        yield changed(lambda d, b=bad: d.update(measure=b))
+        yield changed(lambda d, b=bad: d["cases"][0].update(measure=b))
+    yield changed(lambda d: d["defaults"].update(measure={}))
     yield changed(lambda d: d.update(datasets={"t": {}}))
     yield changed(lambda d: d.update(datasets={"t": {"sha256": "ABC"}}))
     for bad in ({"batch": 0}, {"num_pages": 1}, {"mode": "best"}, {"trace": "t"},

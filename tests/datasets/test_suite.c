@@ -344,3 +344,54 @@ Test(suite, a_list_has_name_description_and_count)
     cr_expect_neq(wf_suite_list("/nonexistent", &list, &err), WF_OK);
     close_place(&p);
 }
+
+/* --- how times are asked for --- */
+
+static int64_t measure_i64(const struct wf_suite *suite, size_t i, const char *key)
+{
+    int64_t v = -1;
+    const struct wf_json *m = wf_suite_case_measure(suite, i);
+    (void)(m && wf_json_as_i64(wf_json_find(m, key), &v));
+    return v;
+}
+
+Test(suite, measure_of_the_suite_and_of_a_case)
+{
+    struct place p;
+    open_place(&p);
+    struct wf_suite *suite = expect_loaded(
+        &p, "\"measure\":{\"ci_target\":0.02,\"budget_ms\":500,\"min_samples\":20},"
+            "\"defaults\":{\"op\":\"gemm\"},\"cases\":["
+            "{\"name\":\"a\",\"M\":1,\"N\":1,\"K\":1},"
+            "{\"name\":\"b\",\"M\":1,\"N\":1,\"K\":1,\"measure\":{\"budget_ms\":9000,"
+            "\"cold\":true,\"icache\":\"cold\",\"launches\":5}}]");
+    cr_expect_eq(measure_i64(suite, 0, "budget_ms"), 500);
+    cr_expect_eq(measure_i64(suite, 1, "budget_ms"), 9000);
+    cr_expect_eq(measure_i64(suite, 1, "min_samples"), 20);
+    cr_expect_eq(measure_i64(suite, 1, "launches"), 5);
+    cr_expect_eq(measure_i64(suite, 0, "launches"), -1);
+    cr_expect_str_eq(wf_case_id(wf_suite_case(suite, 0)),
+                     wf_case_id(wf_suite_case(suite, 1)),
+                     "how a case is timed is no part of its id");
+    wf_suite_free(suite);
+    suite = expect_loaded(&p, "\"cases\":[{\"name\":\"a\",\"op\":\"gemm\",\"M\":1,"
+                              "\"N\":1,\"K\":1}]");
+    cr_expect_null(wf_suite_case_measure(suite, 0));
+    wf_suite_free(suite);
+    close_place(&p);
+}
+
+Test(suite, measure_refused)
+{
+#define ONE "\"cases\":[{\"name\":\"a\",\"op\":\"gemm\",\"M\":1,\"N\":1,\"K\":1"
+    expect_refused("\"measure\":{\"ci_target\":1}," ONE "}]", "ci_target");
+    expect_refused("\"measure\":{\"budget\":1}," ONE "}]", "budget");
+    expect_refused("\"measure\":3," ONE "}]", "measure");
+    expect_refused(ONE ",\"measure\":{\"launches\":1}}]", "case 0 (a)");
+    expect_refused(ONE ",\"measure\":{\"icache\":\"warm\"}}]", "hot or cold");
+    expect_refused("\"measure\":{\"max_samples\":50}," ONE
+                   ",\"measure\":{\"min_samples\":60}}]",
+                   "min_samples is 60");
+    expect_refused("\"defaults\":{\"measure\":{}}," ONE "}]", "beside");
+#undef ONE
+}
