@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +94,13 @@ enum wf_status wf_device_cache_read(const char *path,
     }
     *ret = json;
     return WF_OK;
+}
+
+bool wf_calibration_good(double least_ns, double host_ratio)
+{
+    const double error = least_ns / (double)WF_CALIBRATION_NS - 1;
+    return error >= -WF_CALIBRATION_LIMIT &&
+           (error <= WF_CALIBRATION_LIMIT || host_ratio >= 1 - WF_CALIBRATION_LIMIT);
 }
 
 /* --- the mark --- */
@@ -191,6 +197,7 @@ enum wf_calibration wf_calibration_state(const struct wf_device *device,
 static enum wf_status spin(const struct wf_device *device,
                            const volatile int *cancel,
                            double *ret_least_ns,
+                           double *ret_host_ratio,
                            struct wf_error *err)
 {
     char text[64];
@@ -223,6 +230,7 @@ static enum wf_status spin(const struct wf_device *device,
         st = wf_errorf(err, WF_EINTERNAL, "the spin has no time");
     }
     st = st == WF_OK ? wf_json_get_f64(timing, "min", ret_least_ns, err) : st;
+    st = st == WF_OK ? wf_json_get_f64(timing, "host_ratio", ret_host_ratio, err) : st;
     wf_json_free(result);
     free(pack);
     return st;
@@ -242,15 +250,15 @@ static bool spin_again(const struct wf_device *device,
 {
     char text[160];
     double least_ns = 0;
+    double host_ratio = 0;
     struct wf_error err = { 0 };
-    if (spin(device, cancel, &least_ns, &err) != WF_OK) {
+    if (spin(device, cancel, &least_ns, &host_ratio, &err) != WF_OK) {
         (void)snprintf(text, sizeof(text), "it could not be measured again: %.100s",
                        err.text);
         append(why, n, text);
         return true;
     }
-    const bool good =
-        fabs(least_ns / (double)WF_CALIBRATION_NS - 1) <= WF_CALIBRATION_LIMIT;
+    const bool good = wf_calibration_good(least_ns, host_ratio);
     (void)snprintf(text, sizeof(text), "a spin of 5 ms read %.4g ms at least",
                    least_ns / 1e6);
     /* A folder that cannot be written costs a spin more, nothing else. */

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define WF_CALIBRATION_NS       5000000 /* asked for */
-#define WF_CALIBRATION_LIMIT    0.1     /* relative error of the least sample */
+#define WF_CALIBRATION_LIMIT    0.1     /* relative */
 #define WF_CALIBRATION_RETRY_NS ((int64_t)600 * 1000000000)
 
 /* <cache>/<kind>-<hash of device, driver and `more`>.json. Caller frees; NULL with the
@@ -30,6 +30,11 @@ char *wf_device_cache_file(const struct wf_device *device,
 enum wf_status wf_device_cache_read(const char *path,
                                     struct wf_json **ret,
                                     struct wf_error *err);
+
+/* Does a spin of WF_CALIBRATION_NS that read `least_ns` at least speak for the clock?
+ * Less than asked is impossible. More may be work beside it, which the host's clock has
+ * seen as well; host_ratio is timing.host_ratio, host time over the events'. */
+bool wf_calibration_good(double least_ns, double host_ratio);
 
 /* `why` says what was wrong; usable: the mark is taken away. */
 enum wf_status wf_calibration_store(const struct wf_device *device,

@@ -18,8 +18,7 @@
 #define AGREE_ABOVE_NS 50000
 #define AGREE_WITHIN   0.01
 #define AGREE_TRIES    3
-#define CALIBRATION_NS 5000000
-#define CALIBRATION    0.1
+#define CALIBRATION_NS WF_CALIBRATION_NS
 #define COVERAGE_LEAST 0.92
 #define LEVEL          0.95
 #define COLD_PART      20 /* of the progress */
@@ -214,19 +213,19 @@ static enum wf_status push_spin(struct wf_json *list,
 
 /* The mark follows the calibration, whatever else there is to say. The least sample
  * counts: work beside it makes a spin longer, on a host easily by half, and says
- * nothing of the clock. */
+ * nothing of the clock as long as the host's clock has seen it too. */
 static enum wf_status calibrate(struct timing *t,
                                 const struct measured *m,
                                 struct wf_error *err)
 {
     char why[160] = "";
     const double error = m->least / (double)CALIBRATION_NS - 1;
-    const bool good = fabs(error) <= CALIBRATION;
+    const bool good = wf_calibration_good(m->least, m->host_ratio);
     struct wf_json *obj = wf_json_object();
     enum wf_status st = wf_json_set_i64(obj, "asked_ns", CALIBRATION_NS, err);
     st = st == WF_OK ? set_figure(obj, "least_ns", m->least, err) : st;
     st = st == WF_OK ? set_figure(obj, "error", error, err) : st;
-    st = st == WF_OK ? wf_json_set_f64(obj, "limit", CALIBRATION, err) : st;
+    st = st == WF_OK ? wf_json_set_f64(obj, "limit", WF_CALIBRATION_LIMIT, err) : st;
     st = st == WF_OK ? wf_json_set_bool(obj, "good", good, err) : st;
     enum wf_status took = wf_json_set_take(t->report, "calibration", obj, err);
     st = st == WF_OK ? took : st;

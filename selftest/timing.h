@@ -6,7 +6,8 @@
  * runner/cold_probe.h, measured anew and stored coverage   in how many of `repeats`
  * measurements the median's interval holds the pooled median of all
  *
- * A device whose spin of 5 ms does not read 5 ms +-10 % is marked unusable in this
+ * A device whose spin of 5 ms reads neither 5 ms +-10 % nor what the host's clock says
+ * of it (wf_calibration_good) is marked unusable in this
  * machine's cache (runner/calibration.h); one that does is marked usable again. */
 #ifndef WF_SELFTEST_TIMING_H
 #define WF_SELFTEST_TIMING_H

@@ -7,6 +7,7 @@
 #include "runner/cold_probe.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,6 +118,18 @@ Test(calibration, reason_reaches_no_terminal_with_escapes)
     cr_assert_eq(state(), WF_CALIBRATION_FAILED);
     cr_assert_null(strchr(why, 0x1b));
     cr_assert_null(strchr(why, 7));
+}
+
+Test(calibration, work_beside_the_spin_is_no_fault_of_the_clock)
+{
+    cr_assert(wf_calibration_good(5.0e6, 1.0));
+    cr_assert(wf_calibration_good(4.6e6, 1.1));
+    cr_assert(wf_calibration_good(7.96e6, 1.02)); /* the host saw it too */
+    cr_assert(wf_calibration_good(5.4e6, 0.5));
+    cr_assert_not(wf_calibration_good(10.0e6, 0.5)); /* events twice as fast */
+    cr_assert_not(wf_calibration_good(2.5e6, 2.0));  /* and half as fast */
+    cr_assert_not(wf_calibration_good(NAN, 1.0));
+    cr_assert_not(wf_calibration_good(8.0e6, NAN));
 }
 
 /* A device that was too busy once measures again by itself. */
