@@ -116,16 +116,13 @@ function(wf_device_pack)
   if(P_FORMAT STREQUAL "cubin")
     set(nvcc --nvcc ${WF_NVCC})
   endif()
-  add_custom_command(
-    OUTPUT ${out}/pack.json
+  wf_device_output(TARGET pack-${P_NAME} OUTPUT ${out}/pack.json FOLDER
     COMMAND wf-packgen device --name ${P_NAME} --arch ${P_ARCH} --format ${P_FORMAT}
             --clang ${WF_CLANG} ${nvcc} --root ${CMAKE_SOURCE_DIR} --out ${out}
             --depfile ${out}.d ${words}
     DEPENDS wf-packgen ${entries}
     DEPFILE ${out}.d
-    COMMENT "Compiling kernels for ${P_ARCH} into ${P_FOLDER}/${P_NAME}"
-    VERBATIM)
-  add_custom_target(pack-${P_NAME} ALL DEPENDS ${out}/pack.json)
+    COMMENT "Compiling kernels for ${P_ARCH} into ${P_FOLDER}/${P_NAME}")
   if(P_FOLDER STREQUAL "packs")
     set_property(GLOBAL APPEND PROPERTY WF_PACKS ${out})
   elseif(P_FOLDER STREQUAL "reference-packs")
