@@ -70,18 +70,23 @@ static enum wf_status take_page(struct wf_results *r,
     return status;
 }
 
+/* Of an imported run: what its file should have had. */
 static enum wf_status fetch_expected(struct wf_api *api,
                                      const char *run,
                                      size_t *ret,
                                      struct wf_error *err)
 {
     char path[128];
-    int64_t tasks = 0;
+    int64_t tasks = 0, expected = 0;
     struct wf_json *info = NULL;
     snprintf(path, sizeof(path), "/v1/runs/%.60s", run);
     enum wf_status status = wf_api_get(api, path, 0, &info, err);
     if (status == WF_OK) {
         status = wf_json_get_i64(info, "tasks", 0, INT64_MAX, &tasks, err);
+    }
+    const struct wf_json *of_file = wf_json_find(info, "expected");
+    if (of_file != NULL && wf_json_as_i64(of_file, &expected) && expected > tasks) {
+        tasks = expected;
     }
     wf_json_free(info);
     *ret = (size_t)tasks;
