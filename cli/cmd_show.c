@@ -8,6 +8,7 @@
 #include "cli/results_file.h"
 #include "cli/timing_view.h"
 
+/* Samples of a farm's run come only where they are looked at: they are most of it. */
 static enum wf_status read_results(const struct wf_args *args,
                                    struct wf_results *ret,
                                    struct wf_error *err)
@@ -19,7 +20,8 @@ static enum wf_status read_results(const struct wf_args *args,
     }
     enum wf_status status = wf_api_open(args, &api, err);
     if (status == WF_OK) {
-        status = wf_farm_results_fetch(api, what, false, ret, err);
+        status =
+            wf_farm_results_fetch(api, what, wf_args_flag(args, "timing"), ret, err);
     }
     wf_api_close(api);
     return status;

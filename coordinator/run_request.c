@@ -5,8 +5,8 @@
  * hundred thousand tasks cost little memory. */
 #include "coordinator/run_request.h"
 
+#include "coordinator/run_measure.h"
 #include "core/printable.h"
-#include "datasets/measure.h"
 #include "kernels/op.h"
 #include "packs/provenance.h"
 
@@ -14,11 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_CASES         100000u
-#define MAX_PACKS         64u
-#define MAX_KERNELS       4096u
-#define MAX_NAME          200u
-#define DEFAULT_BUDGET_MS 2000
+#define MAX_CASES   100000u
+#define MAX_PACKS   64u
+#define MAX_KERNELS 4096u
+#define MAX_NAME    200u
 
 struct priority {
     const char *name;
@@ -124,32 +123,6 @@ static enum wf_status keep_case(const struct wf_case *c,
     return WF_OK;
 }
 
-/* A case's own options with the run's below them: what its tasks are leased with. */
-static enum wf_status read_case_measure(const struct wf_run_request *r,
-                                        const struct wf_json *item,
-                                        struct wf_run_case *ret,
-                                        struct wf_error *err)
-{
-    const struct wf_json *own = NULL;
-    struct wf_json *all = NULL;
-    ret->budget_ms = r->budget_ms;
-    if (!wf_json_find(item, "measure")) {
-        return WF_OK;
-    }
-    enum wf_status status = wf_json_get_object(item, "measure", &own, err);
-    status = status == WF_OK ? wf_measure_check_all(own, err) : status;
-    if (status == WF_OK) {
-        status = wf_measure_merge(wf_json_find(r->root, "measure"), own, &all, err);
-    }
-    status = status == WF_OK ? wf_measure_check(all, err) : status;
-    status = status == WF_OK
-                 ? wf_json_opt_i64(all, "budget_ms", 0, INT64_MAX, &ret->budget_ms, err)
-                 : status;
-    status = status == WF_OK ? write_text(all, &ret->measure, err) : status;
-    wf_json_free(all);
-    return status == WF_OK ? WF_OK : wf_error_prefix(err, "measure");
-}
-
 static enum wf_status read_case(const struct wf_run_request *r,
                                 const struct wf_json *item,
                                 size_t i,
@@ -170,7 +143,9 @@ static enum wf_status read_case(const struct wf_run_request *r,
         status = wf_json_get_object(item, "case", &json, err);
     }
     if (status == WF_OK) {
-        status = read_case_measure(r, item, ret, err);
+        status = wf_run_measure_of_case(wf_json_find(r->root, "measure"),
+                                        wf_json_find(item, "measure"), &ret->measure,
+                                        &ret->budget_ms, err);
     }
     if (status != WF_OK) {
         return wf_error_prefix(err, "cases[%zu]", i);
@@ -448,57 +423,6 @@ static enum wf_status read_devices(struct wf_run_request *r, struct wf_error *er
     return status;
 }
 
-/* What a runner is asked for beyond the time; passed on as it is. */
-static enum wf_status check_options(const struct wf_json *m, struct wf_error *err)
-{
-    const char *mfma = "fast";
-    const char *naive = "auto";
-    bool flag = false;
-    enum wf_status status = wf_json_opt_string(m, "mfma", &mfma, err);
-    status = status == WF_OK ? wf_json_opt_bool(m, "checks", &flag, err) : status;
-    status = status == WF_OK ? wf_json_opt_bool(m, "counters", &flag, err) : status;
-    status = status == WF_OK ? wf_json_opt_string(m, "naive", &naive, err) : status;
-    if (status == WF_OK && strcmp(mfma, "fast") != 0 && strcmp(mfma, "exact") != 0) {
-        status =
-            wf_errorf(err, WF_EINVAL, "mfma must be fast or exact, not '%.40s'", mfma);
-    }
-    if (status == WF_OK && strcmp(naive, "auto") != 0 && strcmp(naive, "on") != 0 &&
-        strcmp(naive, "off") != 0) {
-        status = wf_errorf(err, WF_EINVAL, "naive must be auto, on or off, not '%.40s'",
-                           naive);
-    }
-    return status;
-}
-
-static enum wf_status read_measure(struct wf_run_request *r, struct wf_error *err)
-{
-    static const char *const keys[] = { "measure",   "cold",        "ci_target",
-                                        "budget_ms", "mfma",        "checks",
-                                        "counters",  "launches",    "naive",
-                                        "icache",    "min_samples", "max_samples",
-                                        NULL };
-    const struct wf_json *m = wf_json_find(r->root, "measure");
-    r->measured = true;
-    r->budget_ms = DEFAULT_BUDGET_MS;
-    if (!m) {
-        r->measure = wf_strdup("{}");
-        return r->measure ? WF_OK : wf_errorf(err, WF_ENOMEM, "no memory");
-    }
-    enum wf_status status = wf_json_get_object(r->root, "measure", &m, err);
-    status = status == WF_OK ? wf_json_only_keys(m, keys, err) : status;
-    status =
-        status == WF_OK ? wf_json_opt_bool(m, "measure", &r->measured, err) : status;
-    status = status == WF_OK ? wf_measure_check(m, err) : status;
-    status = status == WF_OK
-                 ? wf_json_opt_i64(m, "budget_ms", 0, INT64_MAX, &r->budget_ms, err)
-                 : status;
-    status = status == WF_OK ? check_options(m, err) : status;
-    if (status != WF_OK) {
-        return wf_error_prefix(err, "measure");
-    }
-    return write_text(m, &r->measure, err);
-}
-
 /* A case that no kernel does would silently have no result. */
 static enum wf_status count_tasks(struct wf_run_request *r, struct wf_error *err)
 {
@@ -571,7 +495,9 @@ enum wf_status wf_run_request_read(struct wf_request *req,
     status = status == WF_OK ? digest_body(r, err) : status;
     status = status == WF_OK ? read_head(r, err) : status;
     status = status == WF_OK ? read_devices(r, err) : status;
-    status = status == WF_OK ? read_measure(r, err) : status;
+    status = status == WF_OK
+                 ? wf_run_measure_read(r->root, &r->measure, &r->measured, err)
+                 : status;
     status = status == WF_OK ? read_packs(r, err) : status;
     status = status == WF_OK ? read_kernels(r, err) : status;
     status = status == WF_OK ? read_cases(r, datasets, err) : status;

@@ -46,7 +46,6 @@ struct wf_run_request {
     int64_t repetitions, seed_offset;
     char *measure; /* JSON */
     bool measured;
-    int64_t budget_ms;
     size_t task_count;
 };
 

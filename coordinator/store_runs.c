@@ -186,7 +186,12 @@ static enum wf_status blobs_there(struct wf_db *db,
 static int64_t deadline_ms(const struct wf_run_request *r)
 {
     int64_t least = 600000;
-    int64_t wanted = 20 * r->budget_ms + 60000;
+    int64_t budget_ms = 0;
+    for (size_t i = 0; i < r->case_count; i++) {
+        int64_t one = r->cases[i].budget_ms;
+        budget_ms = one > budget_ms ? one : budget_ms;
+    }
+    int64_t wanted = 20 * budget_ms + 60000;
     return wanted > least ? wanted : least;
 }
 

@@ -36,15 +36,20 @@ both_ways() { # both_ways PLAIN OWN OPTIONS...: a run of the farm and a local on
     done
 }
 both_ways "(0.01, 40, 4, 30, 3, 'hot')" "(0.2, 40, 4, 20, 5, 'cold')"
-# The figures that the pages and Grafana read are the result's own.
-equal "figures in the store" "$(farm_sql "SELECT count(*) FROM result WHERE run_id = $RUN
-    AND ci_lo_ns IS NOT DISTINCT FROM nullif(body->'timing'->>'ci_lo', 'nan')::float8
-    AND ci_hi_ns IS NOT DISTINCT FROM nullif(body->'timing'->>'ci_hi', 'nan')::float8
-    AND median_ns = (body->'timing'->>'median')::float8
-    AND q1_ns = (body->'timing'->>'q1')::float8 AND sample_count BETWEEN 1 AND 30")" 2
+# The figures that the pages and Grafana read are the result's own. A host whose caches are
+# too large for cold copies has no time of that case.
+equal "figures in the store" "$(farm_sql "SELECT count(*) > 0, count(*) FILTER (WHERE
+    ci_lo_ns IS DISTINCT FROM nullif(body->'timing'->>'ci_lo', 'nan')::float8
+    OR ci_hi_ns IS DISTINCT FROM nullif(body->'timing'->>'ci_hi', 'nan')::float8
+    OR median_ns <> (body->'timing'->>'median')::float8 OR q1_ns <> (body->'timing'->>'q1')::float8
+    OR sample_count NOT BETWEEN 1 AND 30) FROM result WHERE run_id = $RUN AND median_ns IS NOT NULL")" "t|0"
 equal "cold in the store" "$(farm_sql "SELECT count(*) FROM result WHERE run_id = $RUN AND cold")" 1
-equal "a figure a sample" "$(farm_sql "SELECT count(*) FROM sample s JOIN result r USING (run_day, task_id)
-    WHERE run_id = $RUN AND cardinality(samples) = sample_count AND temperature_c IS NOT NULL")" 2
+equal "a figure a sample" "$(farm_sql "SELECT count(*) > 0, bool_and(cardinality(samples) = sample_count
+    AND temperature_c IS NOT NULL AND throttle IS NOT NULL) FROM sample s JOIN result r USING (run_day, task_id)
+    WHERE run_id = $RUN")" "t|t"
+# What a farm's results say of the samples is what a file's say.
+expect 0 "warm-up" wavefarm show "$RUN" --timing
+[[ $OUTPUT =~ plain\ +gemm_openblas\ +[1-9] ]] || fail "no count of samples: $OUTPUT"
 both_ways "(0.05, 20, 6, 7, 2, 'hot')" "(0.05, 20, 6, 7, 2, 'hot')" \
     --hot --ci 5 --budget 20ms --min-samples 6 --max-samples 7 --launches 2
 
