@@ -58,9 +58,10 @@ struct decode_span {
 WF_DEVICE decode_span decode_visible(const decode_problem &p, int sequence)
 {
     decode_span s;
-    s.first_page = p.kv_indptr[sequence];
-    const int pages = p.kv_indptr[sequence + 1] - s.first_page;
-    s.hi = pages > 0 ? (pages - 1) * p.page_size + p.kv_last_page_len[sequence] : 0;
+    const unsigned at = (unsigned)sequence;
+    s.first_page = p.kv_indptr[at];
+    const int pages = p.kv_indptr[at + 1] - s.first_page;
+    s.hi = pages > 0 ? (pages - 1) * p.page_size + p.kv_last_page_len[at] : 0;
     s.lo = p.window_left >= 0 ? wf_max(0, s.hi - 1 - p.window_left) : 0;
     return s;
 }
@@ -81,8 +82,8 @@ WF_DEVICE void decode_load_pages(const decode_problem &p,
                                  int *pages,
                                  int threads)
 {
-    const int first = s.lo / p.page_size;
-    const int count = (s.hi - 1) / p.page_size - first + 1;
+    const int first = wf_quotient(s.lo, p.page_size);
+    const int count = wf_quotient(s.hi - 1, p.page_size) - first + 1;
     for (int i = wf_thread(); i < count; i += threads) {
         pages[i] = p.kv_indices[s.first_page + first + i];
     }
@@ -107,7 +108,7 @@ WF_DEVICE decode_pages decode_pages_of(const decode_problem &p,
     d.page_size = p.page_size;
     d.shift =
         (p.page_size & (p.page_size - 1)) == 0 ? 31 - __builtin_clz(p.page_size) : -1;
-    d.first_page = s.lo / p.page_size;
+    d.first_page = wf_quotient(s.lo, p.page_size);
     d.last_key = s.hi - 1;
     d.page_stride = p.page_stride;
     d.slot_stride = p.slot_stride;
@@ -117,7 +118,7 @@ WF_DEVICE decode_pages decode_pages_of(const decode_problem &p,
 WF_DEVICE wf_i64 decode_key_offset(const decode_pages &d, int key)
 {
     const int j = wf_min(key, d.last_key);
-    const int page = d.shift >= 0 ? j >> d.shift : j / d.page_size;
+    const int page = d.shift >= 0 ? j >> d.shift : wf_quotient(j, d.page_size);
     const int slot = j - page * d.page_size;
     return d.pages[page - d.first_page] * d.page_stride + slot * d.slot_stride;
 }
@@ -150,15 +151,23 @@ WF_DEVICE void decode_write_lse(const decode_problem &p,
     }
 }
 
+/* A reciprocal of one digit in the last place is far below O's own rounding. Sums are
+ * 0, or at least about 1: the key with the greatest score has the weight 1. */
+WF_DEVICE wf_half decode_output(const decode_problem &p, float value, float sum)
+{
+    return wf_f2h(sum > 0.0f ? value * wf_rcp(sum) * p.v_scale : 0.0f);
+}
+
 /* One thread an element of O: row = sequence * q_heads + head. */
 template <int head_dim> WF_DEVICE void decode_combine(const decode_problem &p)
 {
-    const wf_i64 row = wf_block_x();
+    const wf_u64 row = (unsigned)wf_block_x();
     const int d = wf_thread();
-    const float *max_sum = p.max_sum + row * p.parts * 2;
-    const float *partial = p.partial + row * p.parts * head_dim + d;
-    float max = wf_minus_infinity();
-    for (int i = 0; i < p.parts; i++) {
+    const wf_u64 part0 = row * (unsigned)p.parts;
+    const float *max_sum = p.max_sum + part0 * 2;
+    const float *partial = p.partial + part0 * head_dim + d;
+    float max = max_sum[0];
+    for (int i = 1; i < p.parts; i++) {
         max = wf_maxf(max, max_sum[2 * i]);
     }
     float sum = 0.0f;
@@ -170,7 +179,7 @@ template <int head_dim> WF_DEVICE void decode_combine(const decode_problem &p)
             value += w * partial[(wf_i64)i * head_dim];
         }
     }
-    p.o[row * head_dim + d] = wf_f2h(sum > 0.0f ? value / sum * p.v_scale : 0.0f);
+    p.o[row * head_dim + d] = decode_output(p, value, sum);
     if (d == 0) {
         decode_write_lse(p, row, max, sum);
     }
@@ -206,9 +215,9 @@ WF_DEVICE void decode_write_merged(const decode_problem &p,
                                    int h,
                                    int d)
 {
-    float max = wf_minus_infinity();
+    float max = m.max_sum[h * 2];
     WF_UNROLL
-    for (int w = 0; w < waves; w++) {
+    for (int w = 1; w < waves; w++) {
         max = wf_maxf(max, m.max_sum[(w * m.heads + h) * 2]);
     }
     float sum = 0.0f;
@@ -221,16 +230,17 @@ WF_DEVICE void decode_write_merged(const decode_problem &p,
     }
     const wf_i64 row = rows + h;
     if (p.parts == 1) {
-        p.o[row * head_dim + d] = wf_f2h(sum > 0.0f ? value / sum * p.v_scale : 0.0f);
+        p.o[row * head_dim + d] = decode_output(p, value, sum);
         if (d == 0) {
             decode_write_lse(p, row, max, sum);
         }
         return;
     }
-    p.partial[(row * p.parts + part) * head_dim + d] = value;
+    const wf_u64 at = (wf_u64)row * (unsigned)p.parts + (unsigned)part;
+    p.partial[at * head_dim + d] = value;
     if (d == 0) {
-        p.max_sum[(row * p.parts + part) * 2] = max;
-        p.max_sum[(row * p.parts + part) * 2 + 1] = sum;
+        p.max_sum[at * 2] = max;
+        p.max_sum[at * 2 + 1] = sum;
     }
 }
 
@@ -243,16 +253,17 @@ WF_DEVICE void decode_write_empty(const decode_problem &p,
                                   int threads)
 {
     for (int i = wf_thread(); i < heads * head_dim; i += threads) {
-        const wf_i64 row = rows + i / head_dim;
-        const int d = i % head_dim;
+        const wf_i64 row = rows + (unsigned)i / head_dim;
+        const int d = (unsigned)i % head_dim;
         if (p.parts == 1) {
             p.o[row * head_dim + d] = 0;
             if (d == 0) {
                 decode_write_lse(p, row, wf_minus_infinity(), 0.0f);
             }
         } else if (d == 0) {
-            p.max_sum[(row * p.parts + part) * 2] = wf_minus_infinity();
-            p.max_sum[(row * p.parts + part) * 2 + 1] = 0.0f;
+            const wf_u64 at = (wf_u64)row * (unsigned)p.parts + (unsigned)part;
+            p.max_sum[at * 2] = wf_minus_infinity();
+            p.max_sum[at * 2 + 1] = 0.0f;
         }
     }
 }

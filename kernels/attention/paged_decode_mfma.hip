@@ -195,14 +195,15 @@ WF_KERNEL(THREADS, WAVES_PER_SIMD) wf_paged_decode_f16(DECODE_PARAMETERS)
 {
     WF_SHARED int page_numbers[DECODE_MAX_PART + 1];
     const decode_problem p = DECODE_PROBLEM;
-    const int group = p.q_heads / p.kv_heads;
-    const int blocks = wf_ceil_div(group, DECODE_HEADS);
-    const int kv_head = wf_block_x() / blocks;
-    const int head0 = wf_block_x() % blocks * DECODE_HEADS;
+    const int group = wf_quotient(p.q_heads, p.kv_heads);
+    const int blocks = wf_quotient_up(group, DECODE_HEADS);
+    const int kv_head = wf_quotient(wf_block_x(), blocks);
+    const int head0 = (wf_block_x() - kv_head * blocks) * DECODE_HEADS;
     const int heads = wf_min(group - head0, DECODE_HEADS);
     const int sequence = wf_block_y();
     const int part = wf_block_z();
-    const wf_i64 rows = (wf_i64)sequence * p.q_heads + kv_head * group + head0;
+    const wf_i64 rows = (wf_i64)((wf_u64)(unsigned)sequence * (unsigned)p.q_heads +
+                                 (unsigned)(kv_head * group + head0));
     const decode_span span = decode_part(p, decode_visible(p, sequence), part);
     if (span.lo >= span.hi) {
         decode_write_empty<HEAD_DIM>(p, rows, heads, part, THREADS);
@@ -224,8 +225,8 @@ WF_KERNEL(THREADS, WAVES_PER_SIMD) wf_paged_decode_f16(DECODE_PARAMETERS)
     write_state(merge, state, wf_thread() >> 6, wf_thread() & 63);
     wf_barrier();
     for (int i = wf_thread(); i < heads * HEAD_DIM; i += THREADS) {
-        decode_write_merged<WAVES, HEAD_DIM>(p, merge, rows, part, i / HEAD_DIM,
-                                             i % HEAD_DIM);
+        decode_write_merged<WAVES, HEAD_DIM>(
+            p, merge, rows, part, (unsigned)i / HEAD_DIM, (unsigned)i % HEAD_DIM);
     }
 }
 

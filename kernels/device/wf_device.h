@@ -53,6 +53,42 @@ WF_DEVICE int wf_ceil_div(int a, int b)
     return (a + b - 1) / b;
 }
 
+/* a / b of whole numbers, 0 <= a, 0 < b, both below 2^31; r is 1 / b with an error of
+ * one digit in the last place. Devices have no such instruction, and what compilers
+ * make of `/` is for 32 bits and signs: twice as long.
+ *
+ * z is 2^32 / b less an error of [0, 2). b as a float, r and their product are wrong by
+ * 2^-24, 2^-23 and 2^-24 of themselves: 0x4f7ffffc, 2^32 - 2^10, is that much smaller
+ * than 2^32, so that the estimate is never too large. It is too small by at most 2^-21
+ * of itself, and by less than 1 where it is made whole; Newton's step leaves the square
+ * of that, less than 1/2 + 2^-9, and less than 1 where it is made whole. a z / 2^32 is
+ * less than 2 a / 2^32 < 1 below a / b: the quotient is at most 1 too small. */
+WF_DEVICE unsigned wf_high_product(unsigned a, unsigned b)
+{
+    return (unsigned)((wf_u64)a * b >> 32);
+}
+
+WF_DEVICE int wf_quotient_by(int a, int b, float r)
+{
+    const unsigned n = (unsigned)a;
+    const unsigned by = (unsigned)b;
+    unsigned z = (unsigned)(r * wf_float_from_bits(0x4f7ffffcu));
+    z += wf_high_product(z, (0u - by) * z);
+    const unsigned q = wf_high_product(n, z);
+    return (int)(n - q * by >= by ? q + 1 : q);
+}
+
+WF_DEVICE int wf_quotient(int a, int b)
+{
+    return wf_quotient_by(a, b, wf_rcp((float)(unsigned)b));
+}
+
+/* By a constant, which compilers do better; not negative, a + b below 2^32. */
+WF_DEVICE int wf_quotient_up(int a, int b)
+{
+    return (int)(((unsigned)a + (unsigned)b - 1) / (unsigned)b);
+}
+
 /* -inf by its bits: no flag for fast mathematics may remove it. */
 WF_DEVICE float wf_minus_infinity()
 {

@@ -48,28 +48,29 @@ struct gemm_share {
 /* Workgroups go to the XCDs in turn; give each XCD a contiguous range of tiles. */
 WF_DEVICE int gemm_contiguous_per_xcc(int id, int count, int xcc_count)
 {
-    const int xcc = id % xcc_count;
-    const int local = id / xcc_count;
-    const int share = count / xcc_count;
-    const int rest = count % xcc_count; /* the first `rest` XCDs have one more */
+    const int local = wf_quotient(id, xcc_count);
+    const int xcc = id - local * xcc_count;
+    const int share = wf_quotient(count, xcc_count);
+    const int rest = count - share * xcc_count; /* the first `rest` XCDs: one more */
     return xcc * share + wf_min(xcc, rest) + local;
 }
 
 WF_DEVICE gemm_share gemm_my_share(const gemm_problem &p, int block_m, int block_n)
 {
-    const int tiles_m = wf_ceil_div(p.m, block_m);
-    const int tiles_n = wf_ceil_div(p.n, block_n);
+    const int tiles_m = wf_quotient_up(p.m, block_m);
+    const int tiles_n = wf_quotient_up(p.n, block_n);
     int id = wf_block_x();
     if (p.xcc_count > 1) {
         id = gemm_contiguous_per_xcc(id, tiles_m * tiles_n, p.xcc_count);
     }
-    const int group = id / (GEMM_GROUP_M * tiles_n);
+    const int group = wf_quotient(id, GEMM_GROUP_M * tiles_n);
     const int first = group * GEMM_GROUP_M;
     const int height = wf_min(tiles_m - first, GEMM_GROUP_M);
     const int inside = id - first * tiles_n;
     gemm_share s;
-    s.m0 = (first + inside % height) * block_m;
-    s.n0 = inside / height * block_n;
+    const int column = wf_quotient(inside, height);
+    s.m0 = (first + inside - column * height) * block_m;
+    s.n0 = column * block_n;
     s.part = wf_block_y();
     s.batch = wf_block_z();
     s.k_begin = wf_min(s.part * p.k_per_split, p.k);
@@ -83,22 +84,24 @@ WF_DEVICE wf_half gemm_value(const gemm_problem &p, float sum, const wf_half *c)
     return wf_f2h(p.beta != 0.0f ? v + p.beta * wf_h2f(*c) : v);
 }
 
-/* Where row `row` of this workgroup's D, C or partial sums begins. Their rows are less
- * than 2^31 elements apart (`supports`): one product of 32 bits. */
+/* Where row `row` of this workgroup's D, C or partial sums begins. Rows of D and C are
+ * less than 2^31 elements apart, a matrix of partial sums has less than 2^31 elements,
+ * and there are at most 65535 * 32 of them (`supports`): products of 32 bits. */
 WF_DEVICE wf_half *gemm_d_row(const gemm_problem &p, const gemm_share &s, int row)
 {
-    return p.d + s.batch * p.stride_d + (wf_i64)row * (int)p.ldd;
+    return p.d + (unsigned)s.batch * p.stride_d + (wf_i64)row * (int)p.ldd;
 }
 
 WF_DEVICE const wf_half *gemm_c_row(const gemm_problem &p, const gemm_share &s, int row)
 {
-    return p.c + s.batch * p.stride_c + (wf_i64)row * (int)p.ldc;
+    return p.c + (unsigned)s.batch * p.stride_c + (wf_i64)row * (int)p.ldc;
 }
 
 WF_DEVICE float *gemm_partial_row(const gemm_problem &p, const gemm_share &s, int row)
 {
-    const wf_i64 part = (wf_i64)s.batch * p.split + s.part;
-    return p.partial + (part * p.m + row) * p.n;
+    const unsigned part = (unsigned)s.batch * (unsigned)p.split + (unsigned)s.part;
+    const unsigned count = (unsigned)p.m * (unsigned)p.n;
+    return p.partial + ((wf_u64)part * count + (unsigned)row * (unsigned)p.n);
 }
 
 /* Element (row, k) of an operand, 0 outside. The slow way in: any stride, any edge. */
@@ -122,8 +125,8 @@ WF_DEVICE void gemm_sum_partials(const gemm_problem &p)
     const unsigned count = (unsigned)p.m * (unsigned)p.n;
     const unsigned first =
         (unsigned)wf_block_x() * (256 * GEMM_SUM_PER_THREAD) + (unsigned)wf_thread();
-    const int batch = wf_block_z();
-    const float *partial = p.partial + (wf_i64)batch * p.split * count;
+    const unsigned batch = (unsigned)wf_block_z();
+    const float *partial = p.partial + (wf_u64)(batch * (unsigned)p.split) * count;
     WF_UNROLL
     for (int i = 0; i < GEMM_SUM_PER_THREAD; i++) {
         const unsigned at = first + (unsigned)i * 256;
@@ -131,13 +134,14 @@ WF_DEVICE void gemm_sum_partials(const gemm_problem &p)
             return;
         }
         float sum = 0.0f;
-        for (int part = 0; part < p.split; part++) {
-            sum += partial[(wf_i64)part * count + at];
-        }
-        const wf_i64 row = at / (unsigned)p.n;
-        const wf_i64 column = at % (unsigned)p.n;
-        p.d[batch * p.stride_d + row * p.ldd + column] =
-            gemm_value(p, sum, p.c + batch * p.stride_c + row * p.ldc + column);
+        int part = 0;
+        do {
+            sum += partial[(wf_u64)part * count + at];
+        } while (++part < p.split);
+        const unsigned row = (unsigned)wf_quotient((int)at, p.n);
+        const unsigned column = at - row * (unsigned)p.n;
+        p.d[batch * p.stride_d + (wf_u64)row * (unsigned)p.ldd + column] = gemm_value(
+            p, sum, p.c + batch * p.stride_c + (wf_u64)row * (unsigned)p.ldc + column);
     }
 }
 

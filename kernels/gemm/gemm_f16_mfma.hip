@@ -77,7 +77,8 @@ template <int rows, bool k_contiguous> struct tile_loader {
     WF_DEVICE_MEMBER void fetch(int k0)
     {
         const int ld2 = (int)ld * 2;
-        const wf_half *first = base + (k_contiguous ? (wf_i64)k0 : k0 * ld);
+        const wf_half *first =
+            base + (wf_u64)(unsigned)k0 * (k_contiguous ? 1 : (unsigned)ld);
         const wf_buffer buffer = wf_buffer_make(first, window_bytes(k0));
         if (k_contiguous) {
             WF_UNROLL
@@ -145,7 +146,7 @@ WF_DEVICE tile_loader<rows, k_contiguous> tile_of(const wf_half *operand,
                                                   int k_end)
 {
     tile_loader<rows, k_contiguous> t;
-    t.base = operand + (k_contiguous ? row0 * ld : (wf_i64)row0);
+    t.base = operand + (unsigned)row0 * (k_contiguous ? ld : 1);
     t.ld = ld;
     t.rows_left = wf_min(row_count - row0, rows);
     t.k_end = k_end;
@@ -192,7 +193,9 @@ WF_DEVICE void multiply_tile(const wf_half *a,
     }
 }
 
-/* Each register of a block is one row, 32 neighbouring columns over the lanes. */
+/* Each register of a block is one row, 32 neighbouring columns over the lanes. Where M
+ * is a multiple of 4, neighbouring rows share what says whether they are there. */
+template <bool rows_by_four>
 WF_DEVICE void store_block(const gemm_problem &p,
                            const gemm_share &s,
                            const wf_f32x16 &acc,
@@ -202,7 +205,7 @@ WF_DEVICE void store_block(const gemm_problem &p,
     WF_UNROLL
     for (int r = 0; r < 16; r++) {
         const int row = row0 + (r & 3) + 8 * (r >> 2);
-        if (row < p.m && column < p.n) {
+        if ((rows_by_four ? row0 + 8 * (r >> 2) : row) < p.m && column < p.n) {
 #if SPLIT_K
             gemm_partial_row(p, s, row)[column] = acc[r];
 #else
@@ -223,14 +226,15 @@ WF_DEVICE void gemm_workgroup(const gemm_problem &p, const lds_stages &lds)
 {
     const gemm_share s = gemm_my_share(p, BLOCK_M, BLOCK_N);
     const int lane = wf_thread() & 63;
-    const int wave = wf_uniform(wf_thread() >> 6);
-    const int wave_m = wave % WAVES_M * (32 * WM);
+    const unsigned wave = (unsigned)wf_uniform(wf_thread() >> 6);
     const int wave_n = wave / WAVES_M * (32 * WN);
+    const int wave_m = wave % WAVES_M * (32 * WM);
     const int at_a = wave_m * BLOCK_K;
     const int at_b = wave_n * BLOCK_K;
-    auto a = tile_of<BLOCK_M, A_K_CONTIGUOUS>(p.a + s.batch * p.stride_a, p.lda, s.m0,
+    const unsigned batch = (unsigned)s.batch;
+    auto a = tile_of<BLOCK_M, A_K_CONTIGUOUS>(p.a + batch * p.stride_a, p.lda, s.m0,
                                               p.m, s.k_end);
-    auto b = tile_of<BLOCK_N, B_K_CONTIGUOUS>(p.b + s.batch * p.stride_b, p.ldb, s.n0,
+    auto b = tile_of<BLOCK_N, B_K_CONTIGUOUS>(p.b + batch * p.stride_b, p.ldb, s.n0,
                                               p.n, s.k_end);
     wf_f32x16 acc[WM][WN];
     WF_UNROLL
@@ -263,7 +267,7 @@ WF_DEVICE void gemm_workgroup(const gemm_problem &p, const lds_stages &lds)
             b.fetch(at + 3 * BLOCK_K);
             multiply_tile(lds.a1 + at_a, lds.b1 + at_b, acc, lane);
         }
-        k += (s.k_end - k) / BLOCK_K * BLOCK_K;
+        k += (s.k_end - k) & -BLOCK_K;
     }
     WF_NO_UNROLL
     for (; k < s.k_end; k += BLOCK_K) {
@@ -277,8 +281,9 @@ WF_DEVICE void gemm_workgroup(const gemm_problem &p, const lds_stages &lds)
     for (int i = 0; i < WM; i++) {
         WF_UNROLL
         for (int j = 0; j < WN; j++) {
-            store_block(p, s, acc[i][j], s.m0 + wave_m + i * 32 + (lane >> 5) * 4,
-                        s.n0 + wave_n + j * 32 + (lane & 31));
+            store_block<aligned && !A_K_CONTIGUOUS>(
+                p, s, acc[i][j], s.m0 + wave_m + i * 32 + (lane >> 5) * 4,
+                s.n0 + wave_n + j * 32 + (lane & 31));
         }
     }
 }
