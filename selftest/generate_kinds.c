@@ -122,10 +122,15 @@ static bool is_float(uint8_t type)
  * digit changes lies inside an op's own rounding. */
 static void change_literal(const struct site *s, uint8_t type)
 {
+    static const uint8_t infinity[] = { 30, 31 };
     static const uint8_t number[] = { 21, 22, 23, 24, 30, 31 };
     static const uint8_t bits[] = { 0, 1, 2, 3, 4, 6, 8, 11, 12, 13, 15, 16, 24, 31 };
     const uint8_t *at = is_float(type) ? number : bits;
     size_t n = is_float(type) ? sizeof(number) : sizeof(bits);
+    if ((s->op->in.literal & UINT32_C(0x7fffffff)) == UINT32_C(0x7f800000)) {
+        at = infinity; /* any other bit makes a NaN of it, which a maximum ignores */
+        n = sizeof(infinity);
+    }
     for (size_t i = 0; i < n; i++) {
         struct em_inst m = s->op->in;
         m.literal ^= UINT32_C(1) << at[i];
@@ -133,15 +138,42 @@ static void change_literal(const struct site *s, uint8_t type)
     }
 }
 
+enum {
+    INT_MINUS_1 = EM_INT_0 + 65,
+    FLOAT_ONE = EM_FLOAT_HALF + 2
+};
+
+/* 0 and -1 in a pair: no lane, all lanes. */
+static bool is_mask(const struct em_inst *in)
+{
+    return in->op == EM_s_mov_b64 || in->op == EM_s_cselect_b64;
+}
+
+/* Whether the register holds a number or a whole one is not said. */
+static bool copies_to_lanes(const struct em_inst *in)
+{
+    return in->op == EM_v_mov_b32 || in->op == EM_v_cndmask_b32 ||
+           in->op == EM_v_accvgpr_write_b32;
+}
+
 static void change_inline(const struct site *s, unsigned source)
 {
     static const int step[] = { 1, -1, 2, 4, 16 };
     unsigned code = s->op->in.src[source].code;
     bool number = code >= EM_FLOAT_HALF;
-    if (!number && is_float(s->op->in.src[source].type)) {
-        struct em_inst one = s->op->in; /* a small integer's bits are a denormal */
-        one.src[source].code = EM_FLOAT_HALF + 2;
-        give(s, GEN_IMMEDIATE, &one);
+    bool zero = code == EM_INT_0;
+    struct em_inst other = s->op->in;
+    if (is_mask(&s->op->in) && (zero || code == INT_MINUS_1)) {
+        other.src[source].code = zero ? INT_MINUS_1 : EM_INT_0;
+        give(s, GEN_IMMEDIATE, &other);
+        return;
+    }
+    if (!number && (is_float(s->op->in.src[source].type) ||
+                    (zero && copies_to_lanes(&s->op->in)))) {
+        other.src[source].code = FLOAT_ONE; /* 1 as bits: the least denormal */
+        give(s, GEN_IMMEDIATE, &other);
+        other.src[source].code = INT_MINUS_1; /* a NaN; -1 in a whole number */
+        give(s, GEN_IMMEDIATE, &other);
         return;
     }
     for (size_t i = 0; i < sizeof(step) / sizeof(step[0]); i++) {
@@ -254,11 +286,19 @@ static void change_registers(const struct site *s)
     move_operand(s, &m, &m.sdst);
 }
 
+/* The order says which of 0 and -0, or of two NaN, is taken. */
+static bool chooses_number(const struct em_inst *in)
+{
+    return in->op == EM_v_max_f32 || in->op == EM_v_min_f32 ||
+           in->op == EM_v_max3_f32 || in->op == EM_v_min3_f32;
+}
+
 static void exchange_operands(const struct site *s)
 {
     struct em_inst m = s->op->in;
     struct em_operand first = m.src[0];
-    if (is_memory(&m) || m.src[1].code == EM_NONE || m.encoding == EM_SOPK) {
+    if (is_memory(&m) || m.src[1].code == EM_NONE || m.encoding == EM_SOPK ||
+        chooses_number(&m)) {
         return;
     }
     m.src[0] = m.src[1];
