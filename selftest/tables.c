@@ -61,8 +61,10 @@ enum wf_status wf_table_read(const struct wf_json *json,
         st = wf_json_opt_i64(json, "page_size", 1, 65536, &ret->page_size, err);
     }
     if (st == WF_OK) {
-        st = wf_json_opt_i64(json, "num_pages", 1, WF_TABLE_MAX_PAGES, &ret->num_pages,
-                             err);
+        st = wf_json_opt_i64(json, "num_pages", 1,
+                             wf_json_find(json, "pages") ? WF_TABLE_MAX_POOL
+                                                         : WF_TABLE_MAX_PAGES,
+                             &ret->num_pages, err);
     }
     if (st == WF_OK) {
         st = wf_json_opt_i64(json, "seed", 0, INT64_MAX, &seed, err);
@@ -177,6 +179,10 @@ enum wf_status wf_table_store(const struct wf_table *t,
     if (t->page_size > 0 && (int64_t)need > t->num_pages && t->page_count == 0) {
         return wf_errorf(err, WF_EINVAL, "%zu pages are needed, num_pages is %" PRId64,
                          need, t->num_pages);
+    }
+    if (t->page_size > 0 && t->page_count > 0 && t->page_count != need) {
+        return wf_errorf(err, WF_EINVAL, "%zu pages are needed, \"pages\" lists %zu",
+                         need, t->page_count);
     }
     struct arrays *a = wf_calloc(1, sizeof(*a));
     if (a == NULL) {

@@ -13,6 +13,7 @@
 
 #define WF_TABLE_MAX_SEQUENCES 64
 #define WF_TABLE_MAX_PAGES     4096
+#define WF_TABLE_MAX_POOL      1048576 /* of a table that says which pages it uses */
 
 struct wf_table {
     int64_t page_size, num_pages; /* 0: ragged */
