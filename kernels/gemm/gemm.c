@@ -60,6 +60,15 @@ static enum wf_status check_scalar(const struct gemm *g,
                          "2147483647",
                          key, v);
     }
+    const double size = fabs(v);
+    if (g->acc_type == WF_F32 && size > 0.0 &&
+        !(size >= 0x1p-126 && size <= wf_dtype_max(WF_F32))) {
+        return wf_errorf(
+            err, WF_EINVAL,
+            "%s is %g; kernels whose sums are f32 hold it in f32 too, where "
+            "its size must be 0 or between 2^-126 and %g",
+            key, v, wf_dtype_max(WF_F32));
+    }
     return WF_OK;
 }
 

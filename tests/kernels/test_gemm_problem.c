@@ -40,6 +40,10 @@ Test(gemm_problem, one_error_names_the_bad_field_its_value_and_the_limit)
     expect_error("{'op':'gemm','M':6,'N':8,'K':5,'alpha':'inf'}", WF_EINVAL,
                  "alpha|finite");
     expect_error("{'op':'gemm','M':6,'N':8,'K':5,'alpha':'x'}", WF_EINVAL, "alpha");
+    expect_error("{'op':'gemm','M':6,'N':8,'K':5,'alpha':1e-45}", WF_EINVAL,
+                 "alpha|1e-45|f32");
+    expect_error("{'op':'gemm','M':6,'N':8,'K':5,'a_type':'f32','beta':-4e38}",
+                 WF_EINVAL, "beta|-4e+38|f32");
 }
 
 Test(gemm_problem, types_that_do_not_go_together_are_refused)
