@@ -1,6 +1,8 @@
 /* Where things lie, which keys a query sees, and mistakes about both. */
 #include "tests/mutants/host_attention.h"
 
+#include <math.h>
+
 static int64_t min64(int64_t a, int64_t b)
 {
     return a < b ? a : b;
@@ -22,6 +24,15 @@ void att_believe(struct att_job *j)
         break;
     case ATT_window_one_less:
         j->window_left -= j->window_left > 0;
+        break;
+    case ATT_window_zero_is_none:
+        j->window_left -= j->window_left == 0;
+        break;
+    case ATT_scale_zero_is_default:
+        j->scale = fabs(j->scale) > 0.0 ? j->scale : 1.0 / sqrt((double)j->d);
+        break;
+    case ATT_negative_scale_lost:
+        j->scale = fabs(j->scale);
         break;
     case ATT_window_ignored:
         j->window_left = -1;
@@ -104,6 +115,8 @@ int64_t att_kv_len(const struct att_job *j, int64_t sequence)
     switch ((int)j->fault) {
     case ATT_last_key_missing:
         return max64(n - 1, 0);
+    case ATT_last_sequence_short:
+        return sequence == j->batch - 1 ? max64(n - 1, 0) : n;
     case ATT_key_tail_missing:
         return n / 16 * 16;
     default:
@@ -176,6 +189,8 @@ static int64_t page_of(const struct att_job *j, int64_t sequence, int64_t column
         return at;
     case ATT_pages_8_bits:
         return j->kv_indices[at] & 0xff;
+    case ATT_pages_15_bits:
+        return (int16_t)j->kv_indices[at];
     case ATT_indptr_one_on:
         return j->kv_indices[at + (sequence + 1 < j->batch)];
     default:

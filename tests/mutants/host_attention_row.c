@@ -23,7 +23,9 @@ static double rounded_to(enum wf_dtype t, double v)
 
 static double score(const struct att_job *j, const struct att_row *r, int64_t key)
 {
-    const int64_t q = (r->row * j->q_heads + r->head) * j->width;
+    const bool clipped = j->fault == ATT_heads_beyond_16 && r->head % j->group >= 16;
+    const int64_t head = clipped ? r->head / j->group * j->group + 15 : r->head;
+    const int64_t q = (r->row * j->q_heads + head) * j->width;
     double scale = j->scale;
     double s = 0.0;
     for (int64_t e = 0; e < j->d; e++) {
@@ -161,6 +163,12 @@ static double spoiled(const struct att_job *j,
                       double v)
 {
     const bool row = r->row == j->total_q / 2 && r->head == j->q_heads - 1;
+    if (j->fault == ATT_one_head_of_71 && r->head == 37) {
+        return v * 1.03;
+    }
+    if (j->fault == ATT_one_key_without_scale && r->kv_len == 1) {
+        return v / j->v_scale;
+    }
     if (j->fault == ATT_one_row && row) {
         return v * 1.06;
     }
@@ -189,6 +197,15 @@ static void write_lse(const struct att_job *j,
     case ATT_lse_without_max:
         v = log(a->sum);
         break;
+    case ATT_lse_of_all_keys:
+        v += log((double)r->kv_len / (double)(j->window_left + 1));
+        break;
+    case ATT_empty_lse_zero:
+        v = a->sum > 0.0 ? v : 0.0;
+        break;
+    case ATT_lse_in_f16:
+        v = rounded_to(WF_F16, v);
+        break;
     case ATT_lse_by_head_first:
         at = r->head * j->total_q + r->row;
         break;
@@ -213,6 +230,9 @@ void att_compute(struct att_job *j, const struct att_row *r)
     run_keys(j, r, &a);
     if (!(a.sum > 0.0) && j->fault == ATT_empty_unwritten) {
         return;
+    }
+    if (j->fault == ATT_value_last_column && j->dv < j->d) {
+        a.o[j->dv - 1] = a.o[j->dv - 2];
     }
     for (int64_t e = 0; e < columns; e++) {
         double v = a.sum > 0.0 || j->fault == ATT_empty_is_nan ? a.o[e] / a.sum : 0.0;

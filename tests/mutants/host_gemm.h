@@ -34,7 +34,8 @@ struct gemm_job {
     struct gemm_mat a, b, c, d;
     float *workspace;
     unsigned launches;
-    double carry; /* a sum that is not reset */
+    double carry;  /* a sum that is not reset */
+    double *old_b; /* B of the first launch */
 };
 
 double gemm_load(const struct gemm_mat *x, int64_t batch, int64_t row, int64_t col);
@@ -50,6 +51,19 @@ double gemm_round(enum wf_dtype t, double v);
 
 /* host_gemm_belief.c: what the kernel takes the problem for. */
 void gemm_believe(struct gemm_job *j);
+/* host_gemm_later.c: faults of some launches, or of few elements. */
+double gemm_hidden(const struct gemm_job *j,
+                   int64_t batch,
+                   int64_t i,
+                   int64_t col,
+                   double v);
+void gemm_later(struct gemm_job *j); /* beside D, when the output is there */
+int gemm_keep_b(struct gemm_job *j);
+double gemm_limit(const struct gemm_job *j,
+                  int64_t batch,
+                  int64_t i,
+                  int64_t col,
+                  double v);
 /* host_gemm_sums.c: sum over k of one element, and the value that is written. */
 double gemm_sum(struct gemm_job *j, int64_t batch, int64_t i, int64_t col);
 double gemm_value(struct gemm_job *j,

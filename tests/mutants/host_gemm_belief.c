@@ -1,6 +1,8 @@
 /* Mistakes that are a right kernel for another problem. */
 #include "tests/mutants/host_gemm.h"
 
+#include <math.h>
+
 static enum wf_dtype sibling(enum wf_dtype t)
 {
     switch ((int)t) {
@@ -97,6 +99,9 @@ void gemm_believe(struct gemm_job *j)
         break;
     case GEMM_beta_as_one:
         j->beta = j->beta != 0.0;
+        break;
+    case GEMM_alpha_without_sign:
+        j->alpha = fabs(j->alpha);
         break;
     case GEMM_alpha_over_all:
         j->beta *= j->alpha;

@@ -100,6 +100,12 @@ double gemm_sum(struct gemm_job *j, int64_t batch, int64_t i, int64_t col)
         return 0.0;
     }
     switch ((int)j->fault) {
+    case GEMM_second_part_halved:
+        return kept(j, part(j, batch, i, col, 0, k / 2) +
+                           0.5 * part(j, batch, i, col, k / 2, k));
+    case GEMM_odd_k_last_twice:
+        return kept(j, part(j, batch, i, col, 0, k) +
+                           (k % 2 ? product(j, batch, i, col, k - 1) : 0.0));
     case GEMM_split_rest_missing:
     case GEMM_split_in_f16:
     case GEMM_right_in_blocks:
@@ -117,11 +123,11 @@ double gemm_sum(struct gemm_job *j, int64_t batch, int64_t i, int64_t col)
 }
 
 /* The documented limit of one element: kernels/gemm/gemm_tolerance.c, f32 sums. */
-static double limit(const struct gemm_job *j,
-                    int64_t batch,
-                    int64_t i,
-                    int64_t col,
-                    double v)
+double gemm_limit(const struct gemm_job *j,
+                  int64_t batch,
+                  int64_t i,
+                  int64_t col,
+                  double v)
 {
     double a = 0.0, b = 0.0;
     for (int64_t k = 0; k < j->k; k++) {
@@ -181,6 +187,8 @@ static double rounded_f(const struct gemm_job *j, double v)
         return v < 0 ? 0.0 : v;
     case GEMM_saturates_f16:
         return fmin(fmax(v, -65504.0), 65504.0);
+    case GEMM_saturates_bf16:
+        return fmin(fmax(v, -wf_dtype_max(t)), wf_dtype_max(t));
     case GEMM_flushes_subnormals:
         return fabs(v) < 0x1p-14 ? 0.0 : v;
     case GEMM_fp8_overflows_to_nan:
@@ -213,14 +221,15 @@ double gemm_value(struct gemm_job *j, int64_t batch, int64_t i, int64_t col, dou
     if (j->fault == GEMM_beta_zero_multiplies_d && j->beta == 0.0) {
         v += j->beta * gemm_load(&j->d, batch, i, col);
     } else if (j->beta != 0.0 || j->fault == GEMM_beta_zero_reads_c) {
-        v += j->beta * gemm_load(&j->c, batch, i, col);
+        const bool first = j->fault == GEMM_c_of_first_batch;
+        v += j->beta * gemm_load(&j->c, first ? 0 : batch, i, col);
     }
     if (j->fault == GEMM_limit_twice) {
-        v += (even ? 2.0 : -2.0) * limit(j, batch, i, col, v);
+        v += (even ? 2.0 : -2.0) * gemm_limit(j, batch, i, col, v);
     } else if (j->fault == GEMM_limit_thrice) {
-        v += (even ? 3.0 : 0.0) * limit(j, batch, i, col, v);
+        v += (even ? 3.0 : 0.0) * gemm_limit(j, batch, i, col, v);
     } else if (j->fault == GEMM_right_near_limit) {
-        v += (even ? 0.85 : -0.85) * limit(j, batch, i, col, v);
+        v += (even ? 0.85 : -0.85) * gemm_limit(j, batch, i, col, v);
     }
     return j->a.type == WF_I8 ? integer(j, v) : rounded_f(j, v);
 }
