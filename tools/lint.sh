@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # clang-tidy and cppcheck over the sources of a configured build folder.
 # usage: tools/lint.sh BUILD-FOLDER [MAX-NODES]
-# The analyser follows at most MAX-NODES (40000) states a function; its own default of
-# 225000 takes eight times as long and is what `./check --full analyse` uses.
+# The analyser follows at most MAX-NODES (20000) states a function; its own default of
+# 225000 takes ten times as long and is what `./check --full analyse` uses.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$1
-nodes=${2:-40000}
+nodes=${2:-20000}
 mapfile -t files < <(git ls-files 'core/*.c' 'packs/*.c' 'datasets/*.c' 'kernels/*.c' \
     'runner/*.c' 'coordinator/*.c' 'cli/*.c' 'emulator/*.c' 'selftest/*.c')
 # Warnings of gcc's that clang does not know stay out of its command line.

@@ -1,6 +1,6 @@
 # The rules of catching, the manifests, and that the selftest itself cannot lie.
 wf_unit_test(NAME test_selftest_tally SOURCES test_tally.c LIBS wf_selftest wf_core LABELS unit)
 wf_script_test(NAME selftest_mutants LABELS selftest TIMEOUT 240
-  COMMAND $<TARGET_FILE:wavefarm> selftest mutants --generated 60 --right-runs 150)
+  COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/mutants.sh $<TARGET_FILE_DIR:wavefarm>)
 wf_script_test(NAME selftest_honesty LABELS selftest TIMEOUT 60
   COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/honesty.sh $<TARGET_FILE_DIR:wavefarm>)
