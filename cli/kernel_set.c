@@ -70,6 +70,13 @@ static enum wf_status add_folder_of_packs(struct wf_kernel_set *set,
     return status;
 }
 
+/* The probes measure the measuring: `selftest timing` and the proof of cold take them
+ * from their packs. Among the kernels of users they would only be in the way. */
+static bool is_probe(const struct wf_pack_kernel *k)
+{
+    return strcmp(k->op, "probe") == 0;
+}
+
 static bool matches(const char *glob,
                     const struct wf_pack *p,
                     const struct wf_pack_kernel *k)
@@ -90,6 +97,7 @@ static size_t kernel_total(const struct wf_kernel_set *set)
 
 static enum wf_status choose(struct wf_kernel_set *set,
                              const char *glob,
+                             bool probes,
                              struct wf_error *err)
 {
     struct wf_buf known = WF_BUF_INIT;
@@ -102,6 +110,9 @@ static enum wf_status choose(struct wf_kernel_set *set,
         const struct wf_pack *p = set->pack[i];
         for (size_t k = 0; k < wf_pack_kernel_count(p); k++) {
             const struct wf_pack_kernel *kernel = wf_pack_kernel_at(p, k);
+            if (!probes && is_probe(kernel)) {
+                continue;
+            }
             if (matches(glob, p, kernel)) {
                 set->choice[set->count++] = (struct wf_kernel_choice){ p, kernel };
             }
@@ -138,7 +149,7 @@ enum wf_status wf_kernel_set_open(const char *const *folders,
         status = add_folder_of_packs(&set, err);
     }
     if (status == WF_OK) {
-        status = choose(&set, glob, err);
+        status = choose(&set, glob, folder_count > 0, err);
     }
     if (status != WF_OK) {
         wf_kernel_set_close(&set);

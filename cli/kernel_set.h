@@ -19,7 +19,8 @@ struct wf_kernel_set {
     size_t count;
 };
 
-/* `folders`: pack folders; none means every pack in the packs folder. `glob` NULL is
+/* `folders`: pack folders; none means every pack in the packs folder, without the
+ * probes' kernels. `glob` NULL is
  * all; it is matched against "kernel" and "pack/kernel". ENOTFOUND when nothing is
  * left, with what there was. */
 enum wf_status wf_kernel_set_open(const char *const *folders,
