@@ -22,6 +22,7 @@ struct slot {
     const struct wf_mutant *mutant; /* NULL: generated, or right */
     const char *name, *case_name;
     struct wf_tally *tally; /* NULL: right */
+    bool peers_only;        /* without the emulator's checks, for the peers */
 };
 
 struct stage {
@@ -32,8 +33,7 @@ struct stage {
     struct wf_trial *trial;
     struct slot *slot;
     size_t count, done;
-    bool *again; /* once more without the emulator's checks, for the peers */
-    bool peers_only;
+    bool *again;         /* once more without the emulator's checks, for the peers */
     struct wf_error err; /* the first outcome that is none */
 };
 
@@ -96,13 +96,13 @@ static enum wf_status take(struct stage *s,
 {
     const size_t i = (size_t)(t - s->trial);
     const struct slot *slot = &s->slot[i];
-    if (s->peers_only) {
-        wf_tally_peers(slot->tally, o);
-        return WF_OK;
-    }
     enum wf_status st = wf_tally_check(slot->name, t->case_json, o, err);
     if (st != WF_OK || slot->tally == NULL) {
         return st == WF_OK ? take_right(s, t, o, err) : st;
+    }
+    if (slot->peers_only) {
+        wf_tally_peers_unchecked(slot->tally, o);
+        return WF_OK;
     }
     wf_tally_add(slot->tally, slot->mutant, slot->case_name, o);
     s->again[i] = wf_tally_needs_outputs(o);
@@ -142,16 +142,14 @@ static enum wf_status run_again(struct stage *s, struct wf_error *err)
         if (s->again[i]) {
             s->trial[n] = s->trial[i];
             s->slot[n] = s->slot[i];
+            s->slot[n].peers_only = true;
             s->trial[n].no_checks = true;
             s->trial[n++].measure = false;
         }
     }
     s->count = n;
     s->done = 0;
-    s->peers_only = true;
-    enum wf_status st = run_once(s, err);
-    s->peers_only = false;
-    return st;
+    return run_once(s, err);
 }
 
 static enum wf_status run_stage(struct stage *s, struct wf_error *err)
@@ -193,7 +191,7 @@ static enum wf_status plan_mutant(struct stage *s,
                                 .seed_offset = s->options->seed,
                                 .measure = m->measure,
                                 .kernel_deadline_ns = m->deadline_ns };
-        s->slot[s->count] = (struct slot){ m, m->name, m->case_name[c], tally };
+        s->slot[s->count] = (struct slot){ m, m->name, m->case_name[c], tally, false };
         st = wf_selftest_case(s->env, m->case_of[c], m->tables, &t->case_json, err);
         s->count++;
     }
@@ -267,39 +265,86 @@ static enum wf_status run_mutants(struct stage *s,
 
 /* --- generated mutants of one kernel --- */
 
-static enum wf_status plan_generated(struct stage *s,
-                                     const struct wf_generated_set *set,
-                                     const struct wf_generated_cases *cases,
-                                     size_t i,
-                                     const char *parent,
-                                     const char *kernel,
-                                     struct wf_tally *tally,
-                                     struct wf_error *err)
+/* What all rounds of one kernel's mutants share. */
+struct generated {
+    const struct wf_generated_set *set;
+    const struct wf_generated_cases *cases;
+    const char *kernel;
+    const struct wf_pack **pack; /* of each mutant */
+    struct wf_tally *tally;
+};
+
+static enum wf_status write_generated(struct stage *s,
+                                      struct generated *g,
+                                      const char *parent,
+                                      struct wf_error *err)
 {
-    const struct wf_pack *pack = NULL;
-    char *folder = wf_asprintf("%s/%zu", parent, i);
-    const size_t n = wf_generated_cases_count(cases);
-    enum wf_status st = folder != NULL ? wf_generated_write(set, i, folder, err)
-                                       : wf_errorf(err, WF_ENOMEM, "no memory");
-    if (st == WF_OK) {
-        st = wf_selftest_pack(s->env, folder, &pack, err);
+    enum wf_status st = wf_mkdir_parents(parent, err);
+    for (size_t i = 0; st == WF_OK && i < wf_generated_count(g->set); i++) {
+        char *folder = wf_asprintf("%s/%zu", parent, i);
+        st = folder != NULL ? wf_generated_write(g->set, i, folder, err)
+                            : wf_errorf(err, WF_ENOMEM, "no memory");
+        if (st == WF_OK) {
+            st = wf_selftest_pack(s->env, folder, &g->pack[i], err);
+        }
+        free(folder);
+    }
+    return st;
+}
+
+static void plan_generated(struct stage *s,
+                           const struct generated *g,
+                           size_t i,
+                           size_t c)
+{
+    const bool caught = wf_tally_caught(&g->tally[i], false);
+    s->trial[s->count] = (struct wf_trial){ .pack_folder = wf_pack_folder(g->pack[i]),
+                                            .pack_id = wf_pack_id(g->pack[i]),
+                                            .kernel = g->kernel,
+                                            .case_json = wf_generated_case(g->cases, c),
+                                            .device = &s->env->emulator,
+                                            .dataset_folder = s->env->datasets,
+                                            .seed_offset = s->options->seed,
+                                            .no_checks = caught };
+    s->slot[s->count++] = (struct slot){ NULL, wf_generated_name(g->set, i), "case",
+                                         &g->tally[i], caught };
+}
+
+/* Cases [from, to): all checks where the mutant is not caught yet; where it is, only
+ * what the peers have not rejected yet, without the emulator's checks. */
+static enum wf_status run_round(struct stage *s,
+                                const struct generated *g,
+                                size_t from,
+                                size_t to,
+                                struct wf_error *err)
+{
+    enum wf_status st = WF_OK;
+    for (size_t i = 0; st == WF_OK && i < wf_generated_count(g->set); i++) {
+        if (wf_tally_caught(&g->tally[i], false) && wf_tally_all_peers(&g->tally[i])) {
+            continue;
+        }
+        st = grow(s, to - from, err);
+        for (size_t c = from; st == WF_OK && c < to; c++) {
+            plan_generated(s, g, i, c);
+        }
     }
     if (st == WF_OK) {
-        st = grow(s, n, err);
+        st = run_stage(s, err);
     }
-    for (size_t c = 0; st == WF_OK && c < n; c++) {
-        s->trial[s->count] =
-            (struct wf_trial){ .pack_folder = wf_pack_folder(pack),
-                               .pack_id = wf_pack_id(pack),
-                               .kernel = kernel,
-                               .case_json = wf_generated_case(cases, c),
-                               .device = &s->env->emulator,
-                               .dataset_folder = s->env->datasets,
-                               .seed_offset = s->options->seed };
-        s->slot[s->count++] =
-            (struct slot){ NULL, wf_generated_name(set, i), "case", tally };
+    clear(s);
+    return st;
+}
+
+/* Few cases first: most mutants need no more. */
+static enum wf_status run_rounds(struct stage *s,
+                                 const struct generated *g,
+                                 struct wf_error *err)
+{
+    const size_t n = wf_generated_cases_count(g->cases);
+    enum wf_status st = WF_OK;
+    for (size_t from = 0, to = 2; st == WF_OK && from < n; from = to, to *= 3) {
+        st = run_round(s, g, from, to < n ? to : n, err);
     }
-    free(folder);
     return st;
 }
 
@@ -314,6 +359,9 @@ static enum wf_status note_excluded(struct stage *s,
     const char *why = wf_generated_excluded(set, 0, &n);
     for (size_t i = 0; st == WF_OK && why != NULL;
          why = wf_generated_excluded(set, ++i, &n)) {
+        if (n == 0) {
+            continue;
+        }
         st = wf_list_add(&r->excluded, &r->excluded_count,
                          wf_asprintf("%s: %zu %s", kernel, n, why), err);
     }
@@ -327,31 +375,32 @@ static enum wf_status run_set(struct stage *s,
 {
     struct wf_generated_cases *cases = NULL;
     const size_t n = wf_generated_count(set);
-    struct wf_tally *tally = wf_calloc(n + 1, sizeof(*tally));
+    struct generated g = { .set = set,
+                           .kernel = kernel,
+                           .pack = wf_calloc(n + 1, sizeof(*g.pack)),
+                           .tally = wf_calloc(n + 1, sizeof(*g.tally)) };
     char *parent = wf_path_join(s->env->folder, kernel);
-    enum wf_status st = tally != NULL && parent != NULL
-                            ? wf_mkdir_parents(parent, err)
+    enum wf_status st = g.tally != NULL && g.pack != NULL && parent != NULL
+                            ? write_generated(s, &g, parent, err)
                             : wf_errorf(err, WF_ENOMEM, "no memory");
     if (st == WF_OK) {
         st = wf_generated_cases_create(kernel, s->env->datasets, &cases, err);
     }
-    for (size_t i = 0; st == WF_OK && i < n; i++) {
-        st = plan_generated(s, set, cases, i, parent, kernel, &tally[i], err);
-    }
+    g.cases = cases;
     if (st == WF_OK) {
-        st = run_stage(s, err);
+        st = run_rounds(s, &g, err);
     }
     for (size_t i = 0; st == WF_OK && i < n; i++) {
-        st = wf_group_add(&s->report->generated, wf_generated_name(set, i), &tally[i],
-                          wf_tally_caught(&tally[i], false), err);
+        st = wf_group_add(&s->report->generated, wf_generated_name(set, i), &g.tally[i],
+                          wf_tally_caught(&g.tally[i], false), err);
     }
-    clear(s);
     if (parent != NULL) {
         (void)wf_remove_tree(parent, NULL);
     }
     wf_generated_cases_destroy(cases);
     free(parent);
-    free(tally);
+    free(g.pack);
+    free(g.tally);
     return st;
 }
 
@@ -412,7 +461,7 @@ static enum wf_status run_right(struct stage *s,
     enum wf_status st = grow(s, o->right_runs + 1, err);
     for (size_t i = 0; st == WF_OK && i < o->right_runs; i++) {
         st = wf_right_draw(&right, i, &s->trial[i], err);
-        s->slot[i] = (struct slot){ NULL, s->trial[i].kernel, "", NULL };
+        s->slot[i] = (struct slot){ NULL, s->trial[i].kernel, "", NULL, false };
         s->count++;
     }
     if (st == WF_OK) {

@@ -72,16 +72,40 @@ bool wf_tally_needs_outputs(const struct wf_trial_outcome *o)
             o->answer == WF_ANSWER_INPUT_MODIFIED);
 }
 
+static void add_peers(struct wf_tally *t, const struct wf_trial_outcome *o, bool by_all)
+{
+    for (int p = 0; p < WF_PEER_COUNT; p++) {
+        t->peer[p] = t->peer[p] || by_all || (o->peers_known && o->peer_rejects[p]);
+    }
+}
+
 /* Without outputs: the process or the device failed, which everybody sees. */
+static bool ended_for_all(const struct wf_trial_outcome *o)
+{
+    return o->answer == WF_ANSWER_CRASH || o->answer == WF_ANSWER_DEVICE_FAULT ||
+           o->answer == WF_ANSWER_TIMEOUT;
+}
+
 void wf_tally_peers(struct wf_tally *t, const struct wf_trial_outcome *o)
 {
-    const bool seen_by_all = o->answer == WF_ANSWER_CRASH ||
-                             o->answer == WF_ANSWER_DEVICE_FAULT ||
-                             o->answer == WF_ANSWER_TIMEOUT;
+    add_peers(t, o, ended_for_all(o));
+}
+
+/* What is left of OUT_OF_BOUNDS then is no memory at all: a device's memory fault. */
+void wf_tally_peers_unchecked(struct wf_tally *t, const struct wf_trial_outcome *o)
+{
+    add_peers(t, o,
+              ended_for_all(o) ||
+                  (o->answer == WF_ANSWER_OUT_OF_BOUNDS && !o->peers_known));
+}
+
+bool wf_tally_all_peers(const struct wf_tally *t)
+{
+    bool all = true;
     for (int p = 0; p < WF_PEER_COUNT; p++) {
-        t->peer[p] =
-            t->peer[p] || seen_by_all || (o->peers_known && o->peer_rejects[p]);
+        all = all && t->peer[p];
     }
+    return all;
 }
 
 enum wf_status wf_list_add(char ***list,

@@ -4,9 +4,10 @@
  * of the answers that it names. An outcome without an answer about the kernel (the
  * runner failed, the case was refused, no memory) is an error of the selftest and never
  * a catch.
- * Peers: caught when any case is rejected. They have no guard zones and no race
- * detection: an answer with right outputs is a pass; a crash, a fault of the device or
- * a time-out is a catch for everybody. */
+ * Peers: caught when any case is rejected. They see outputs only: no guard zones, no
+ * race detection. Where the emulator's checks ended a launch before there were outputs,
+ * the launch runs again without them, and its outputs count. A crash, a fault of the
+ * device (memory that does not exist too) or a time-out is a catch for everybody. */
 #ifndef WF_SELFTEST_TALLY_H
 #define WF_SELFTEST_TALLY_H
 
@@ -36,6 +37,9 @@ bool wf_tally_caught(const struct wf_tally *t, bool all);
 /* Outputs were not compared although a peer might have taken them for right. */
 bool wf_tally_needs_outputs(const struct wf_trial_outcome *o);
 void wf_tally_peers(struct wf_tally *t, const struct wf_trial_outcome *o);
+/* Of a launch without the emulator's checks. */
+void wf_tally_peers_unchecked(struct wf_tally *t, const struct wf_trial_outcome *o);
+bool wf_tally_all_peers(const struct wf_tally *t);
 /* Adds the mutant to its group. ENOMEM only. */
 enum wf_status wf_group_add(struct wf_mutants_group *g,
                             const char *name,

@@ -87,7 +87,7 @@ static double spoiled(const struct gemm_job *j, int64_t i, int64_t col, double v
     case GEMM_last_element:
         return last ? v + 1.0 : v;
     case GEMM_one_in_a_million:
-        return middle ? v * 1.01 + 0.01 : v;
+        return middle ? v * 1.01 + copysign(0.01, v) : v;
     case GEMM_one_row:
         return i == j->m / 2 ? v * 1.03 : v;
     case GEMM_small_becomes_zero:

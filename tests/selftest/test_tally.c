@@ -83,6 +83,25 @@ Test(tally, peers_see_outputs_and_crashes_only)
     cr_assert(t.peer[WF_PEER_FIVE_PERCENT]);
 }
 
+/* A launch without the emulator's checks: right outputs of a race are a pass for the
+ * peers; memory that is nowhere ends it for everybody. */
+Test(tally, peers_see_what_a_launch_without_checks_gives)
+{
+    struct wf_tally t = { 0 };
+    struct wf_trial_outcome o = outcome(WF_ANSWER_PASS);
+    o.peers_known = true;
+    wf_tally_peers_unchecked(&t, &o);
+    cr_assert_not(t.peer[WF_PEER_ALLCLOSE]);
+    o = outcome(WF_ANSWER_OUT_OF_BOUNDS);
+    o.peers_known = true;
+    wf_tally_peers_unchecked(&t, &o);
+    cr_assert_not(t.peer[WF_PEER_ALLCLOSE], "outputs were there, and right");
+    cr_assert_not(wf_tally_all_peers(&t));
+    o.peers_known = false;
+    wf_tally_peers_unchecked(&t, &o);
+    cr_assert(wf_tally_all_peers(&t));
+}
+
 Test(tally, the_verdict)
 {
     struct wf_mutants_report r = { .wrong = { .total = 10, .caught = 10 },
