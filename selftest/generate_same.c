@@ -164,6 +164,29 @@ static uint32_t shift_bits(uint16_t op, unsigned i)
     return op == EM_v_lshl_add_u64 && i == 1 ? 7 : 0;
 }
 
+/* Where a bit field begins and how long it is: the other bits are not looked at. */
+static uint32_t field_bits(uint16_t op)
+{
+    if (IS(op, EM_s_bfe_u32, EM_s_bfe_i32)) {
+        return UINT32_C(0x7f001f);
+    }
+    return IS(op, EM_s_bfe_u64, EM_s_bfe_i64) ? UINT32_C(0x7f003f) : 0;
+}
+
+static bool same_field(const struct pair *p)
+{
+    struct em_inst now = *p->now;
+    uint32_t bits = field_bits(now.op);
+    if (p->was->src[1].code != EM_LITERAL || p->was->src[0].code == EM_LITERAL ||
+        bits == 0 || ((now.literal ^ p->was->literal) & bits) != 0) {
+        return false;
+    }
+    now.literal = p->was->literal;
+    /* decoders leave no padding unset */
+    return memcmp(&now, p->was, sizeof(now)) ==
+           0; /* NOLINT(bugprone-suspicious-memory-comparison) */
+}
+
 static bool same_shift(const struct pair *p)
 {
     struct em_inst now = *p->now;
@@ -274,6 +297,28 @@ static bool same_mix(const struct pair *p)
            0; /* NOLINT(bugprone-suspicious-memory-comparison) */
 }
 
+/* The absolute value of what is not negative. */
+static bool same_absolute(const struct pair *p)
+{
+    struct em_inst now = *p->now;
+    struct em_inst plain = *p->was;
+    plain.neg = plain.abs = 0;
+    if (now.abs == p->was->abs) {
+        return false;
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        bool differs = (now.abs ^ p->was->abs) >> i & 1;
+        if (differs && (p->was->src[i].dwords != 1 ||
+                        !(gen_source(p->s, &plain, i, 0).zero >> 31))) {
+            return false;
+        }
+    }
+    now.abs = p->was->abs;
+    /* decoders leave no padding unset */
+    return memcmp(&now, p->was, sizeof(now)) ==
+           0; /* NOLINT(bugprone-suspicious-memory-comparison) */
+}
+
 /* A carry and "not zero" in SCC are not the same; the result of one operation is. */
 static bool flag_differs(const struct em_inst *was,
                          const struct em_op *now,
@@ -299,5 +344,6 @@ bool gen_values_same(struct gen_values *v, size_t node, const struct em_op *now)
         return false;
     }
     return same_constants(&p) || same_operation(&p) || same_mask(&p) ||
-           same_condition(&p) || same_mix(&p) || same_shift(&p);
+           same_condition(&p) || same_mix(&p) || same_shift(&p) || same_field(&p) ||
+           same_absolute(&p);
 }

@@ -30,6 +30,9 @@ struct gen_values {
 };
 
 static const struct gen_bits unknown = { 0, 0 };
+/* The sign of a floating-point number that is not negative, a NaN's left aside: what
+ * has a sign of 0 keeps it where such are added and multiplied. */
+static const struct gen_bits not_negative = { UINT32_C(0x80000000), 0 };
 
 /* A pair with the arguments' address is marked by bits that no value has: known both
  * ways. It stays so where all paths agree, and is forgotten by a write. */
@@ -57,6 +60,10 @@ struct gen_bits gen_source(const struct gen_state *s,
         int value =
             o.code <= EM_INT_0 + 64 ? o.code - EM_INT_0 : EM_INT_0 + 64 - o.code;
         return gen_constant(half ? (value < 0 ? ALL : 0) : (uint32_t)value);
+    }
+    if (o.code >= EM_FLOAT_HALF && o.code <= EM_FLOAT_INV_2PI && o.type == EM_F32) {
+        bool negative = (o.code - EM_FLOAT_HALF) % 2 != 0;
+        return negative ? unknown : not_negative;
     }
     if (code < EM_SCALARS) {
         return is_address(s->s[code]) ? unknown : s->s[code];
@@ -101,6 +108,11 @@ static struct gen_bits greatest_of(struct gen_bits a, struct gen_bits b)
 static struct gen_bits absolute(struct gen_bits a)
 {
     return a.zero >> 31 ? a : unknown;
+}
+
+static struct gen_bits positive_if(struct gen_bits a)
+{
+    return a.zero >> 31 ? not_negative : unknown;
 }
 
 /* The operations of both units, by what they compute: a table. */
@@ -188,6 +200,17 @@ static struct gen_bits compute(uint16_t op, const struct gen_bits x[3])
         return gen_or(gen_and(x[0], x[1]), x[2]);
     case EM_v_or3_b32:
         return gen_or(gen_or(x[0], x[1]), x[2]);
+    case EM_v_exp_f32:
+        return not_negative;
+    case EM_v_rcp_f32:
+        return positive_if(x[0]);
+    case EM_v_add_f32:
+    case EM_v_mul_f32:
+        return positive_if(gen_or(x[0], x[1]));
+    case EM_v_fma_f32:
+        return positive_if(gen_or(gen_or(x[0], x[1]), x[2]));
+    case EM_v_max_f32:
+        return (x[0].zero | x[1].zero) >> 31 ? not_negative : unknown;
     case EM_v_bfe_u32:
         return bit_field(x[0], x[1], x[2]);
     case EM_v_mbcnt_lo_u32_b32:

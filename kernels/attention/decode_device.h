@@ -93,8 +93,8 @@ WF_DEVICE void decode_load_pages(const decode_problem &p,
  * one: they are masked later, and nothing else may be read. */
 struct decode_pages {
     const int *pages;
-    int page_size, shift; /* shift >= 0: page_size = 1 << shift */
-    int first_page;       /* lo / page_size */
+    int page_size;
+    int first_page; /* lo / page_size */
     int last_key;
     wf_i64 page_stride, slot_stride;
 };
@@ -106,8 +106,6 @@ WF_DEVICE decode_pages decode_pages_of(const decode_problem &p,
     decode_pages d;
     d.pages = pages;
     d.page_size = p.page_size;
-    d.shift =
-        (p.page_size & (p.page_size - 1)) == 0 ? 31 - __builtin_clz(p.page_size) : -1;
     d.first_page = wf_quotient(s.lo, p.page_size);
     d.last_key = s.hi - 1;
     d.page_stride = p.page_stride;
@@ -118,9 +116,10 @@ WF_DEVICE decode_pages decode_pages_of(const decode_problem &p,
 WF_DEVICE wf_i64 decode_key_offset(const decode_pages &d, int key)
 {
     const int j = wf_min(key, d.last_key);
-    const int page = d.shift >= 0 ? j >> d.shift : wf_quotient(j, d.page_size);
+    const int page = wf_quotient(j, d.page_size);
     const int slot = j - page * d.page_size;
-    return d.pages[page - d.first_page] * d.page_stride + slot * d.slot_stride;
+    const unsigned number = (unsigned)d.pages[page - d.first_page];
+    return number * d.page_stride + (unsigned)slot * d.slot_stride;
 }
 
 /* Score in powers of two from the dot product. tanh x = 1 - 2 / (e^2x + 1). */
@@ -224,7 +223,8 @@ WF_DEVICE void decode_write_merged(const decode_problem &p,
     float value = 0.0f;
     WF_UNROLL
     for (int w = 0; w < waves; w++) {
-        const float weight = decode_weight(m.max_sum[(w * m.heads + h) * 2], max);
+        /* the part has a key: max is finite, and a wave without keys weighs 0 */
+        const float weight = wf_exp2(m.max_sum[(w * m.heads + h) * 2] - max);
         sum += weight * m.max_sum[(w * m.heads + h) * 2 + 1];
         value += weight * m.value[(w * m.heads + h) * head_dim + d];
     }
@@ -244,7 +244,7 @@ WF_DEVICE void decode_write_merged(const decode_problem &p,
     }
 }
 
-/* A part without keys. */
+/* A part without keys; `heads` is at most `threads`. */
 template <int head_dim>
 WF_DEVICE void decode_write_empty(const decode_problem &p,
                                   wf_i64 rows,
@@ -252,19 +252,19 @@ WF_DEVICE void decode_write_empty(const decode_problem &p,
                                   int part,
                                   int threads)
 {
-    for (int i = wf_thread(); i < heads * head_dim; i += threads) {
-        const wf_i64 row = rows + (unsigned)i / head_dim;
-        const int d = (unsigned)i % head_dim;
-        if (p.parts == 1) {
-            p.o[row * head_dim + d] = 0;
-            if (d == 0) {
-                decode_write_lse(p, row, wf_minus_infinity(), 0.0f);
-            }
-        } else if (d == 0) {
-            const wf_u64 at = (wf_u64)row * (unsigned)p.parts + (unsigned)part;
-            p.max_sum[at * 2] = wf_minus_infinity();
-            p.max_sum[at * 2 + 1] = 0.0f;
+    const int thread = wf_thread();
+    if (p.parts == 1) {
+        for (int i = thread; i < heads * head_dim; i += threads) {
+            p.o[rows * head_dim + i] = 0;
         }
+        if (thread < heads) {
+            decode_write_lse(p, rows + thread, wf_minus_infinity(), 0.0f);
+        }
+    } else if (thread < heads) {
+        const wf_u64 row = (wf_u64)rows + (unsigned)thread;
+        const wf_u64 at = row * (unsigned)p.parts + (unsigned)part;
+        p.max_sum[at * 2] = wf_minus_infinity();
+        p.max_sum[at * 2 + 1] = 0.0f;
     }
 }
 

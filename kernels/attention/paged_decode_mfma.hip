@@ -102,12 +102,13 @@ WF_DEVICE void weigh_step(decode_state &state, float s[4])
     max = wf_maxf(max, wf_shuffle_xor(max, 16));
     max = wf_maxf(max, wf_shuffle_xor(max, 32));
     max = wf_maxf(max, state.max);
-    const float scale = decode_weight(state.max, max);
+    /* A step has at least one key that is seen: max is finite, exp2(-inf - max) 0. */
+    const float scale = wf_exp2(state.max - max);
     state.max = max;
     state.sum *= scale;
     WF_UNROLL
     for (int r = 0; r < 4; r++) {
-        s[r] = decode_weight(s[r], max);
+        s[r] = wf_exp2(s[r] - max);
         state.sum += s[r];
     }
     WF_UNROLL

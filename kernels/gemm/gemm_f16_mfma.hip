@@ -224,7 +224,12 @@ struct lds_stages {
 template <bool aligned>
 WF_DEVICE void gemm_workgroup(const gemm_problem &p, const lds_stages &lds)
 {
-    const gemm_share s = gemm_my_share(p, BLOCK_M, BLOCK_N);
+    gemm_share s = gemm_my_share(p, BLOCK_M, BLOCK_N);
+#if !SPLIT_K
+    s.part = 0;
+    s.k_begin = 0;
+    s.k_end = p.k;
+#endif
     const int lane = wf_thread() & 63;
     const unsigned wave = (unsigned)wf_uniform(wf_thread() >> 6);
     const int wave_n = wave / WAVES_M * (32 * WN);
