@@ -225,13 +225,37 @@ await check("rows open with the keyboard", async () => {
 
 await check("a wrong answer says what is wrong and why", async () => {
   await page.goto(`${arg.url}/?run=${arg.bad}`);
-  await page.locator("#results tbody tr").first().click();
+  await page.locator("#results tbody tr", { hasText: "MISMATCH" }).click();
   await page.locator("#detail h2").waitFor();
   const text = await page.locator("#detail").innerText();
   assert.match(text, /MISMATCH: D\[0, 17\] is 2, wanted 1/);
   assert.match(text, /ratio 2/);
   assert.match(text, /not measured/);
+  assert.match(text, /first wrong element\s+D\[0, 17\] is 2, wanted 1/);
+  assert.match(text, /worst element\s+D\[9, 3\] is 8, wanted 4 ± 0.01/);
+  assert.match(text, /3 differ, 0 not finite, 0 never written/);
+  const map = page.locator("#error-map tbody td");
+  assert.deepEqual(await map.allInnerTexts(), ["·", "1", "#", ""]);
+  assert.equal(await map.nth(1).getAttribute("title"), "rows 0 to 8, columns 9 to 17: 1 of 81 wrong");
+  assert.match(await map.nth(3).getAttribute("title"), /not looked at/);
   await shot("mismatch");
+});
+
+await check("a time says how it came about", async () => {
+  await page.goto(`${arg.url}/?run=${arg.bad}`);
+  await page.locator("#results tbody tr", { hasText: "card" }).click();
+  await page.locator("#detail canvas").waitFor();
+  const text = await page.locator("#detail").innerText();
+  for (const part of [/asked for\s+± 1.0 % within 2000 ms, 10 to 1000 samples/,
+    /warm-up\s+steady after 412 ms, clock steady/, /11 copies of all tensors; not proven: cold is only/,
+    /instruction cache\s+cold: 11 copies/, /audit\s+52.00 µs a launch/, /drift\s+0.2 %/,
+    /worth\s+164 independent/, /clock\s+1700 to 1898 MHz/, /power\s+650 W/, /temperature\s+61 °C/,
+    /waited for the device\s+2000 ms/, /placement\s+subject processor 1 \(nice -10\)/]) {
+    assert.match(text, part);
+  }
+  assert.match(await page.locator("#samples .u-legend").innerText(), /clock \(MHz\)/);
+  assert.equal(await page.locator("#error-map").count(), 0);
+  await shot("card");
 });
 
 await check("a run that goes on is updated by itself", async () => {
