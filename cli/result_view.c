@@ -1,5 +1,6 @@
 #include "cli/result_view.h"
 
+#include "cli/condition_view.h"
 #include "cli/error_view.h"
 #include "cli/exit_code.h"
 #include "cli/output.h"
@@ -274,6 +275,9 @@ void wf_print_results(const struct wf_json *const *result,
         printf("not listed: %zu NOT_SUPPORTED (the kernel does not do the case); 'show "
                "--all' has them\n",
                unsupported);
+    }
+    if (choice != WF_RESULTS_FAILED) {
+        wf_print_conditions(result, count);
     }
 }
 

@@ -29,7 +29,7 @@ enum wf_result_choice {
 };
 
 /* The table, and under it the reason and diagnosis of each listed answer that is not
- * PASS. */
+ * PASS; then what the times have in common (cli/condition_view.h). */
 void wf_print_results(const struct wf_json *const *result,
                       size_t count,
                       enum wf_result_choice choice);

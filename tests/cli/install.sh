@@ -11,6 +11,10 @@ done
 export WAVEFARM_CACHE=$WORK/cache
 cd / || fail "no /"
 
+jq_names() {
+    python3 -c 'import json, sys; print(*[m["name"] for m in json.load(open(sys.argv[1]))["mutants"]])' "$1"
+}
+
 "$cmake" --install "$build" --prefix "$WORK/first" >"$WORK/log" 2>&1 || fail "$(tail "$WORK/log")"
 mkdir "$WORK/else where"
 at="$WORK/else where/wavefarm"
@@ -31,6 +35,21 @@ equal "files that nobody needs" "$(find "$at" -name '*.o' -o -name 'every-featur
 expect 0 "gemm-five" wavefarm list suites
 expect 0 "gemm_openblas" wavefarm list kernels
 [[ $OUTPUT == *gfx942* ]] || fail "no gfx942 kernel in: $OUTPUT"
+# Packs that are there for the judge and the selftest are offered to nobody.
+[[ $OUTPUT != *probe* && $OUTPUT != *naive* && $OUTPUT != *ignored* ]] ||
+    fail "kernels of probes, of the naive check or of mutants in: $OUTPUT"
+for file in packs/wavefarm-probe-{host,gfx942}/pack.json share/wavefarm/mutants/{mutants.json,mutants-{host,gfx942}/pack.json}; do
+    [ -s "$at/$file" ] || fail "$file is not installed"
+done
+expect 0 "gemm_alpha_ignored" jq_names "$at/share/wavefarm/mutants/mutants.json"
+expect 0 "caught" wavefarm selftest mutants --only gemm_alpha_ignored --generated 0 --right-runs 0
+[[ $OUTPUT == *wrong*1*1*"100.0 %"* ]] || fail "one mutant is not caught after installation: $OUTPUT"
+for command in "selftest mutants" "selftest timing"; do
+    expect 0 "usage: wavefarm $command" wavefarm help $command
+    grep -q "${command/ /.}" "$at/share/man/man1/wavefarm.1" || fail "the page lacks $command"
+    grep -q "${command#* }" "$at/share/bash-completion/completions/wavefarm" ||
+        fail "the completion lacks $command"
+done
 expect 0 "host:0" wavefarm devices
 expect 0 "1 results: 1 PASS" wavefarm run gemm-five --cases '128*' --kernels gemm_openblas \
     --no-measure --out "$WORK/r.jsonl"

@@ -98,7 +98,10 @@ Test(result_view, rows_show_time_spread_rate_and_roofline, .init = redirect)
     fflush(stdout);
     cr_assert_stdout_eq_str(
         "case  kernel  device    answer  time   median  spread          rate  of roofline\n"
-        "c1    k1      host:h:0  PASS    NOISY    1 us   2.0 %  2000 TFLOP/s         25 %\n");
+        "c1    k1      host:h:0  PASS    NOISY    1 us   2.0 %  2000 TFLOP/s         25 %\n"
+        "NOISY: the median's interval was wider than asked for when the budget or the "
+        "samples ended; a longer --budget, a larger --ci or a machine without other work "
+        "helps\n");
     wf_json_free(r);
 }
 
@@ -284,4 +287,49 @@ Test(result_view, a_map_that_is_not_whole_breaks_nothing, .init = redirect)
         wf_json_free(r);
     }
     fflush(stdout);
+}
+
+/* --- what the columns do not say --- */
+
+#define COLD(device, probe)                                                                    \
+    "{\"task\":{\"case_name\":\"c\",\"kernel\":\"k\"},\"device\":{\"id\":\"" device            \
+    "\"},\"answer\":\"PASS\",\"time\":\"OK\",\"timing\":{\"median\":1000,\"q1\":990,"          \
+    "\"q3\":1010},\"mode\":{\"temperature\":\"cold\",\"icache\":\"cold\"},\"details\":{" probe \
+    "}}"
+#define PROVEN "\"cold_probe\":{\"verdict\":\"proven\",\"text\":\"1.5 times hot\"}"
+
+Test(result_view, cold_times_tell_their_proof, .init = cr_redirect_stdout)
+{
+    struct wf_json *r[] = { json(COLD("amd:0", PROVEN)), json(COLD("amd:1", "")),
+                            json(COLD("amd:0", PROVEN)) };
+    wf_print_results((const struct wf_json *const *)r, 3, WF_RESULTS_RAN);
+    for (size_t i = 0; i < 3; i++) {
+        wf_json_free(r[i]);
+    }
+    (void)fflush(stdout);
+    char out[4096] = "";
+    FILE *f = cr_get_redirected_stdout();
+    (void)fread(out, 1, sizeof(out) - 1, f);
+    cr_expect_not_null(strstr(out, "cold: 2 times of amd:0; proven: 1.5 times hot\n"),
+                       "%s", out);
+    cr_expect_not_null(strstr(out, "cold: 1 times of amd:1; no probe was run"), "%s",
+                       out);
+    cr_expect_not_null(strstr(out, "instruction caches cold: 3 times\n"), "%s", out);
+    cr_expect_null(strstr(out, "NOISY:"), "%s", out);
+}
+
+Test(result_view, noisy_times_tell_what_to_do, .init = cr_redirect_stdout)
+{
+    struct wf_json *r[] = { json(
+        "{\"task\":{\"case_name\":\"c\",\"kernel\":\"k\"},\"answer\":\"PASS\",\"time\":"
+        "\"NOISY\",\"timing\":{\"median\":1000,\"q1\":990,\"q3\":1010},\"mode\":{"
+        "\"temperature\":\"hot\"}}") };
+    wf_print_results((const struct wf_json *const *)r, 1, WF_RESULTS_RAN);
+    wf_json_free(r[0]);
+    (void)fflush(stdout);
+    char out[4096] = "";
+    FILE *f = cr_get_redirected_stdout();
+    (void)fread(out, 1, sizeof(out) - 1, f);
+    cr_expect_not_null(strstr(out, "a longer --budget"), "%s", out);
+    cr_expect_null(strstr(out, "cold"), "%s", out);
 }
