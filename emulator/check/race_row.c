@@ -127,7 +127,7 @@ static inline bool places_of_parts(const struct em_access *access,
             differs |= access->address[i + k] ^ (access->address[i] + k * (4 / each));
         }
     }
-    if (differs || (access->kind == EM_WRITE && access->stride != 4)) {
+    if (each < 2 || differs || (access->kind == EM_WRITE && access->stride != 4)) {
         return false;
     }
     p->count = EM_LANES / each;
