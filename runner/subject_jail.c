@@ -57,6 +57,23 @@
     X(userfaultfd)       \
     X(io_uring_setup)
 
+/* Signals, by the number of a process in the first argument. */
+#define SIGNALS(X)     \
+    X(kill)            \
+    X(tkill)           \
+    X(tgkill)          \
+    X(rt_sigqueueinfo) \
+    X(rt_tgsigqueueinfo)
+
+/* What a process may do to its own threads, and not to the judge: its limits, its
+ * processors, its place in the queue for them. */
+#define OF_OTHERS(X)      \
+    X(prlimit64)          \
+    X(sched_setaffinity)  \
+    X(sched_setscheduler) \
+    X(sched_setparam)     \
+    X(sched_setattr)
+
 #if defined(__x86_64__)
 #define THIS_ARCH   AUDIT_ARCH_X86_64
 #define FIRST_ALIEN 0x40000000u /* x32's numbers */
@@ -75,7 +92,7 @@
 #if THIS_ARCH
 
 struct program {
-    struct sock_filter step[128];
+    struct sock_filter step[256];
     unsigned short n;
 };
 
@@ -117,6 +134,15 @@ static void add_signal_rule(struct program *p, uint32_t number)
     add_return(p, EPERMS);
 }
 
+/* Of the judge the end; of own threads as ever. */
+static void add_parent_rule(struct program *p, uint32_t number)
+{
+    add(p, BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4);
+    add_load(p, AT(args[0]));
+    add_rule(p, (uint32_t)getppid(), TRAP);
+    add_return(p, ALLOW);
+}
+
 /* PR_SET_PDEATHSIG: the subject dies with its judge. */
 static void add_prctl_rule(struct program *p)
 {
@@ -142,9 +168,12 @@ static void make_program(struct program *p)
     REFUSED(X)
 #undef X
     add_prctl_rule(p);
-    add_signal_rule(p, __NR_kill);
-    add_signal_rule(p, __NR_tgkill);
-    add_signal_rule(p, __NR_rt_sigqueueinfo);
+#define X(name) add_signal_rule(p, __NR_##name);
+    SIGNALS(X)
+#undef X
+#define X(name) add_parent_rule(p, __NR_##name);
+    OF_OTHERS(X)
+#undef X
     add_return(p, ALLOW);
 }
 
@@ -156,10 +185,15 @@ static const char *call_name(int number)
         return #name;
         FORBIDDEN(X)
 #undef X
-    case __NR_kill:
-    case __NR_tgkill:
-    case __NR_rt_sigqueueinfo:
+#define X(name) case __NR_##name:
+        SIGNALS(X)
+#undef X
         return "a signal to the judge";
+#define X(name)       \
+    case __NR_##name: \
+        return #name " of the judge";
+        OF_OTHERS(X)
+#undef X
     default:
         return "a system call of another architecture";
     }

@@ -64,6 +64,9 @@ int cheat_poke(void **at, void *value);
     X(copies_from_judge)   \
     X(traces_the_judge)    \
     X(kills_the_judge)     \
+    X(kills_by_thread)     \
+    X(limits_the_judge)    \
+    X(moves_the_judge)     \
     X(answers_for_subject) \
     X(answers_ahead_of_it) \
     X(searches_descriptors)

@@ -4,12 +4,15 @@
 #include "runner/subject_protocol.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -64,6 +67,40 @@ int kills_the_judge(void *state, char *message, size_t bytes)
     struct job *job = state;
     UNUSED(message, bytes);
     (void)kill(getppid(), SIGTERM);
+    cheat_gemm(job);
+    return WF_LIB_OK;
+}
+
+/* A thread's number is a process's as well. */
+int kills_by_thread(void *state, char *message, size_t bytes)
+{
+    struct job *job = state;
+    UNUSED(message, bytes);
+    (void)syscall(SYS_tkill, getppid(), SIGTERM);
+    cheat_gemm(job);
+    return WF_LIB_OK;
+}
+
+/* Without a second of processor time the judge ends by itself. */
+int limits_the_judge(void *state, char *message, size_t bytes)
+{
+    struct job *job = state;
+    const struct rlimit none = { 0, 0 };
+    UNUSED(message, bytes);
+    (void)prlimit(getppid(), RLIMIT_CPU, &none, NULL);
+    cheat_gemm(job);
+    return WF_LIB_OK;
+}
+
+/* Where it runs beside others, its clock is read late. */
+int moves_the_judge(void *state, char *message, size_t bytes)
+{
+    struct job *job = state;
+    cpu_set_t first;
+    UNUSED(message, bytes);
+    CPU_ZERO(&first);
+    CPU_SET(0, &first);
+    (void)sched_setaffinity(getppid(), sizeof(first), &first);
     cheat_gemm(job);
     return WF_LIB_OK;
 }
