@@ -15,6 +15,7 @@
 #include "core/file.h"
 #include "core/log.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,11 +58,19 @@ static void block_signals(sigset_t *set)
     (void)sigaction(SIGPIPE, &ignore, NULL);
 }
 
-/* True: told to stop. */
+/* True: told to stop. A process that was stopped and goes on (SIGSTOP, a debugger)
+ * finds its wait interrupted, which is no signal of the set. */
 static bool wait_signal(const sigset_t *set, int64_t ms)
 {
     struct timespec t = { ms / 1000, (long)(ms % 1000) * 1000000 };
-    return ms < 0 ? sigwaitinfo(set, NULL) > 0 : sigtimedwait(set, NULL, &t) > 0;
+    int got = -1;
+    if (ms >= 0) {
+        return sigtimedwait(set, NULL, &t) > 0;
+    }
+    do {
+        got = sigwaitinfo(set, NULL);
+    } while (got < 0 && errno == EINTR);
+    return true;
 }
 
 /* --- the database at start --- */
