@@ -359,8 +359,9 @@ static int64_t take_marked(struct product_check *p,
         left += flag[row] == mark;
     }
     const int64_t head = left <= GEMM_PANEL_ROWS ? left : GEMM_PANEL_ROWS / 2;
+    const int64_t rest = left - head;
     const int64_t step =
-        (left - head + GEMM_PANEL_ROWS / 2 - 1) / (GEMM_PANEL_ROWS / 2);
+        rest > 0 ? (rest + GEMM_PANEL_ROWS / 2 - 1) / (GEMM_PANEL_ROWS / 2) : 1;
     for (int64_t row = 0; row < m; row++) {
         if (flag[row] != mark) {
             continue;
