@@ -63,10 +63,43 @@ static void print_cold(const struct wf_json *const *result, size_t count)
     }
 }
 
+/* A right answer whose time was asked for and cannot be used. */
+static bool lacks_time(const struct wf_json *r)
+{
+    static const char *const times[] = { "NOT_MEASURED", "THROTTLED", "IMPLAUSIBLE" };
+    const bool asked =
+        wf_json_type(member(member(r, "details"), "asked")) == WF_JSON_OBJECT;
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+        if (strcmp(text(r, "time"), times[i]) == 0) {
+            return asked && strcmp(text(r, "answer"), "PASS") == 0 &&
+                   text(r, "time_text")[0] != '\0';
+        }
+    }
+    return false;
+}
+
+/* Why there is no time, each reason once, with the first result that has it. */
+static void print_lacking(const struct wf_json *const *result, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool said = !lacks_time(result[i]);
+        for (size_t k = 0; k < i && !said; k++) {
+            said = lacks_time(result[k]) && strcmp(text(result[i], "time_text"),
+                                                   text(result[k], "time_text")) == 0;
+        }
+        if (!said) {
+            wf_say("%s / %s: %s: %s", text(member(result[i], "task"), "case_name"),
+                   text(member(result[i], "task"), "kernel"), text(result[i], "time"),
+                   text(result[i], "time_text"));
+        }
+    }
+}
+
 void wf_print_conditions(const struct wf_json *const *result, size_t count)
 {
     size_t icache = 0;
     size_t noisy = 0;
+    print_lacking(result, count);
     print_cold(result, count);
     for (size_t i = 0; i < count; i++) {
         icache += is_cold(result[i], "icache");

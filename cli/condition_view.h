@@ -1,5 +1,5 @@
-/* What the times of a table have in common and its columns do not say: cold runs with
- * their proof, and what to do about noisy ones. */
+/* What the times of a table have in common and its columns do not say: why one is
+ * missing, cold runs with their proof, and what to do about noisy ones. */
 #ifndef WF_CLI_CONDITION_VIEW_H
 #define WF_CLI_CONDITION_VIEW_H
 

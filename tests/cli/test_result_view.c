@@ -333,3 +333,30 @@ Test(result_view, noisy_times_tell_what_to_do, .init = cr_redirect_stdout)
     cr_expect_not_null(strstr(out, "a longer --budget"), "%s", out);
     cr_expect_null(strstr(out, "cold"), "%s", out);
 }
+
+#define NO_TIME(why, more)                                                           \
+    "{\"task\":{\"case_name\":\"c\",\"kernel\":\"k\"},\"answer\":\"PASS\",\"time\":" \
+    "\"NOT_MEASURED\",\"time_text\":\"" why "\",\"timing\":null,\"details\":{" more  \
+    "}}"
+
+Test(result_view,
+     a_time_that_was_asked_for_and_is_missing_says_why,
+     .init = cr_redirect_stdout)
+{
+    struct wf_json *r[] = { json(NO_TIME("too many copies", "\"asked\":{}")),
+                            json(NO_TIME("too many copies", "\"asked\":{}")),
+                            json(NO_TIME("not asked for", "")) };
+    wf_print_results((const struct wf_json *const *)r, 3, WF_RESULTS_RAN);
+    for (size_t i = 0; i < 3; i++) {
+        wf_json_free(r[i]);
+    }
+    (void)fflush(stdout);
+    char out[4096] = "";
+    FILE *f = cr_get_redirected_stdout();
+    (void)fread(out, 1, sizeof(out) - 1, f);
+    const char *first = strstr(out, "c / k: NOT_MEASURED: too many copies\n");
+    cr_assert_not_null(first, "%s", out);
+    cr_expect_null(strstr(first + 1, "c / k: NOT_MEASURED: too"), "said twice: %s",
+                   out);
+    cr_expect_null(strstr(out, "not asked for"), "%s", out);
+}
