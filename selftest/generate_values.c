@@ -469,7 +469,7 @@ enum wf_status gen_values_create(const struct gen_flow *flow,
         find_blocks(v);
         v->state = wf_calloc(v->blocks + 1, sizeof(*v->state));
     }
-    if (!v || !v->state) {
+    if (!v || !v->leader_of || !v->state) {
         gen_values_destroy(v);
         return wf_errorf(err, WF_ENOMEM, "no memory for the values of %zu instructions",
                          flow->count);

@@ -166,18 +166,20 @@ template <int head_dim> WF_DEVICE void decode_combine(const decode_problem &p)
     const float *max_sum = p.max_sum + part0 * 2;
     const float *partial = p.partial + part0 * head_dim + d;
     float max = max_sum[0];
-    for (int i = 1; i < p.parts; i++) {
+    int i = 1;
+    do { /* there are two parts at least */
         max = wf_maxf(max, max_sum[2 * i]);
-    }
+    } while (++i < p.parts);
     float sum = 0.0f;
     float value = 0.0f;
-    for (int i = 0; i < p.parts; i++) {
+    i = 0;
+    do {
         const float w = decode_weight(max_sum[2 * i], max);
         if (w > 0.0f) { /* parts without keys leave `partial` unwritten */
             sum += w * max_sum[2 * i + 1];
             value += w * partial[(wf_i64)i * head_dim];
         }
-    }
+    } while (++i < p.parts);
     p.o[row * head_dim + d] = decode_output(p, value, sum);
     if (d == 0) {
         decode_write_lse(p, row, max, sum);
@@ -254,6 +256,7 @@ WF_DEVICE void decode_write_empty(const decode_problem &p,
 {
     const int thread = wf_thread();
     if (p.parts == 1) {
+        WF_NO_UNROLL
         for (int i = thread; i < heads * head_dim; i += threads) {
             p.o[rows * head_dim + i] = 0;
         }

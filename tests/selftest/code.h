@@ -36,6 +36,13 @@
     X(JUMP_1, 0xbf820001, 0, "s_branch 1")                                   \
     X(WIDEN, 0x87fe067e, 0, "s_or_b64 exec, exec, s[6:7]")                   \
     X(S5_IS_7, 0xbe850087, 0, "s_mov_b32 s5, 7")                             \
+    X(FIELD, 0x9285ff04, 0x00080000, "s_bfe_u32 s5, s4, 0x80000")            \
+    X(FIELD_BIT_15, 0x9285ff04, 0x00088000, "s_bfe_u32 s5, s4, 0x88000")     \
+    X(FIELD_FROM_1, 0x9285ff04, 0x00080001, "s_bfe_u32 s5, s4, 0x80001")     \
+    X(EXP_V2, 0x7e044100, 0, "v_exp_f32_e32 v2, v0")                         \
+    X(SQUARE, 0xd1050003, 0x00020502, "v_mul_f32_e64 v3, v2, v2")            \
+    X(SQUARE_ABS, 0xd1050103, 0x00020502, "v_mul_f32_e64 v3, |v2|, v2")      \
+    X(SQUARE_NEG, 0xd1050003, 0x20020502, "v_mul_f32_e64 v3, -v2, v2")       \
     X(V3_IS_S5, 0x7e060205, 0, "v_mov_b32_e32 v3, s5")                       \
     X(MATRIX, 0xd3cc0002, 0x040a5d2a,                                        \
       "v_mfma_f32_32x32x8_f16 v[2:17], v[42:43], v[46:47], v[2:17]")         \

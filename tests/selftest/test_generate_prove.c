@@ -169,3 +169,21 @@ Test(generate, bits_of_sums_and_products_hold_for_all_values)
         }
     }
 }
+
+Test(generate, bits_that_a_bit_field_does_not_look_at)
+{
+    expect(PROGRAM(LOAD_ARGUMENT, WAIT_LGKM, ADDRESS, FIELD, V3_IS_S5, STORE_V3, END),
+           3, GEN_IMMEDIATE, FIELD_BIT_15, GEN_SAME_FOR_VALUES);
+    expect(PROGRAM(LOAD_ARGUMENT, WAIT_LGKM, ADDRESS, FIELD, V3_IS_S5, STORE_V3, END),
+           3, GEN_IMMEDIATE, FIELD_FROM_1, GEN_NOT_PROVEN);
+}
+
+Test(generate, a_power_has_no_sign)
+{
+    expect(PROGRAM(ADDRESS, EXP_V2, SQUARE, STORE_V3, END), 2, GEN_MODIFIER, SQUARE_ABS,
+           GEN_SAME_FOR_VALUES);
+    expect(PROGRAM(ADDRESS, EXP_V2, SQUARE, STORE_V3, END), 2, GEN_MODIFIER, SQUARE_NEG,
+           GEN_NOT_PROVEN);
+    expect(PROGRAM(ADDRESS, LOAD_V2, WAIT_VM, SQUARE, STORE_V3, END), 3, GEN_MODIFIER,
+           SQUARE_ABS, GEN_NOT_PROVEN);
+}
