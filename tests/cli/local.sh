@@ -52,7 +52,7 @@ expect 1 "/ gemm_openblas: MISMATCH" wavefarm show --failed "$WORK/wrong.jsonl"
 # An interrupt ends the run with 130; what was done is in the file; nothing goes on.
 interrupt() {
     env --default-signal=INT WAVEFARM_TEST="$WORK" setsid wavefarm run gemm-five \
-        --budget 100ms --repetitions 50 --out "$WORK/cut.jsonl" >"$WORK/cut.out" 2>&1 &
+        --cases '128*' --kernels gemm_openblas --budget 100ms --repetitions 50 --out "$WORK/cut.jsonl" >"$WORK/cut.out" 2>&1 &
     local pid=$! code=0
     until_true 60 has_lines "$WORK/cut.jsonl" 2
     kill -INT -- "-$pid"
