@@ -269,6 +269,23 @@ static int report(const struct selftest *s,
     return wf_mutants_report_is_good(r) ? WF_EXIT_GOOD : WF_EXIT_BAD;
 }
 
+/* A pattern that names nothing would be 0 of 0, which looks like success. */
+static enum wf_status check_any(const struct wf_args *args,
+                                const struct wf_mutants_report *r,
+                                struct wf_error *err)
+{
+    const char *glob = wf_args_string(args, "only");
+    if (glob == NULL ||
+        r->wrong.total + r->cheats.total + r->generated.total + r->right_runs > 0) {
+        return WF_OK;
+    }
+    return wf_errorf(
+        err, WF_ENOTFOUND,
+        "no mutant and no kernel is called like '%.80s' (* and ? stand for "
+        "any characters)",
+        glob);
+}
+
 static int run_mutants(const struct wf_args *args)
 {
     struct wf_error err = { 0 };
@@ -294,6 +311,9 @@ static int run_mutants(const struct wf_args *args)
     }
     if (st == WF_OK) {
         st = wf_mutants_run(&o, &r, &err);
+    }
+    if (st == WF_OK) {
+        st = check_any(args, &r, &err);
     }
     wf_progress_end(&s.progress);
     int code = st == WF_OK ? report(&s, &o, &r, wf_monotonic_ns() - start_ns)

@@ -28,6 +28,11 @@ small='"M":20,"N":20,"K":20'
 manifest wrong gemm_alpha_ignored "$small,\"alpha\":2" "$wrong"
 selftest --right-runs 0 || fail "a wrong kernel is caught: $(cat "$WORK/out" "$WORK/err")"
 
+selftest --right-runs 0 --only 'plan*' || fail "a pattern: $(cat "$WORK/out" "$WORK/err")"
+grep -q '"total": 1' "$WORK/out" || fail "the pattern took none: $(cat "$WORK/out")"
+selftest --right-runs 0 --only 'nothing*' && fail "a pattern that names nothing is an error"
+grep -q "nothing\*" "$WORK/err" || fail "it does not say which: $(cat "$WORK/err")"
+
 manifest wrong gemm_right_plain "$small" "$wrong"
 selftest --right-runs 0
 [ $? = 1 ] || fail "a right kernel listed as wrong: the exit status is 1"
