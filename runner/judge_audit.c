@@ -481,6 +481,22 @@ static bool contradicts(const struct judge *j, double ns)
     return audit_contradicts(fresh_ns(j->audit), ns, j->audit->launches, is_host(j));
 }
 
+/* Inputs of one value, or none that are read: an answer that was kept is right for
+ * ever, and no clock can tell. */
+static const char BLIND[] =
+    "the inputs are the same under every seed: a kernel that kept "
+    "its answer would not be seen";
+
+bool judge_audit_is_blind(const struct judge *j)
+{
+    return j->audit && j->audit->range_count == 0;
+}
+
+const char *judge_audit_blind_text(void)
+{
+    return BLIND;
+}
+
 static enum wf_status note(struct judge *j, struct wf_error *err)
 {
     const struct audit *a = j->audit;
@@ -491,6 +507,9 @@ static enum wf_status note(struct judge *j, struct wf_error *err)
     }
     if (st == WF_OK) {
         st = wf_json_set_u64(obj, "launches", a->launches, err);
+    }
+    if (st == WF_OK && judge_audit_is_blind(j)) {
+        st = wf_json_set_string(obj, "blind", BLIND, err);
     }
     enum wf_status took = wf_json_set_take(j->result->details, "audit", obj, err);
     return st == WF_OK ? took : st;

@@ -29,6 +29,9 @@ enum wf_status judge_audit_compare(struct judge *j,
  * behind each other in a round; `host`: a host kernel. */
 bool audit_contradicts(double fresh_ns, double median_ns, uint32_t launches, bool host);
 
+/* The audit ran, and there was nothing that it could change; and that in words. */
+bool judge_audit_is_blind(const struct judge *j);
+const char *judge_audit_blind_text(void);
 void judge_audit_destroy(struct judge *j);
 
 #endif

@@ -174,6 +174,9 @@ enum wf_status judge_measure(struct judge *j,
     if (st == WF_OK) {
         st = meter_check_floor(&m, err);
     }
+    if (st == WF_OK && j->result->time == WF_TIME_OK && judge_audit_is_blind(j)) {
+        result_time(j->result, WF_TIME_OK, "%s", judge_audit_blind_text());
+    }
     if (st == WF_OK) {
         st = note_enqueue(&m, err);
     }

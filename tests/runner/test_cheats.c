@@ -207,3 +207,20 @@ Test(cheats, an_honest_command_is_not_accused, .init = own_cache)
                      task_text(result, "answer_text"));
     wf_json_free(result);
 }
+
+/* What nobody can see is said: inputs that no seed changes. */
+Test(cheats, kept_answers_to_constant_inputs_are_marked)
+{
+    own_cache();
+    struct wf_execute_request request = task_request("replays_first_answer");
+    request.pack_folder = MUTANTS_FOLDER "/cheats-host";
+    request.case_json =
+        "{\"op\":\"gemm\",\"M\":64,\"N\":96,\"K\":80,\"a_type\":\"f32\",\"inputs\":\"ones\"}";
+    request.measure.measure = true;
+    request.measure.budget_ns = 50000000;
+    struct wf_json *result = task_run(&request);
+    cr_assert_str_eq(task_text(result, "answer"), "PASS");
+    cr_assert(
+        strstr(task_text(result, "details.audit.blind"), "same under every seed"));
+    wf_json_free(result);
+}
