@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""clang's view of every C source of a configured build folder: its warnings are errors.
+"""clang 19's warnings, as errors, over the C sources below folders of the tree.
 
-usage: tools/check_clang.py BUILD-FOLDER [CLANG]
+usage: tools/check_clang.py BUILD-FOLDER FOLDER...
 
-Nothing is generated or linked: the fuzz build does that with clang.
+Nothing is generated or linked: the fuzz build does that with clang, of what it holds.
 """
 import concurrent.futures
 import json
@@ -13,33 +13,41 @@ import subprocess
 import sys
 
 
-def parse(clang, entry):
+CLANG = "clang-19"
+
+
+def parse(entry):
     words = shlex.split(entry["command"])
     out = words.index("-o")
     del words[out:out + 2]
     while os.path.basename(words[0]) in ("ccache", "sccache"):
         del words[0]
-    words = [clang, "-fsyntax-only", "-Wno-unknown-warning-option"] + words[1:]
+    words = [CLANG, "-fsyntax-only", "-Wno-unknown-warning-option"] + words[1:]
     done = subprocess.run(words, cwd=entry["directory"], text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, check=False)
     return entry["file"], done.returncode, done.stdout
 
 
 def main():
-    if len(sys.argv) not in (2, 3):
-        sys.exit("usage: tools/check_clang.py BUILD-FOLDER [CLANG]")
+    if len(sys.argv) < 3:
+        sys.exit("usage: tools/check_clang.py BUILD-FOLDER FOLDER...")
+    tree = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+    wanted = tuple(os.path.join(tree, folder) + os.sep for folder in sys.argv[2:])
     with open(os.path.join(sys.argv[1], "compile_commands.json"), encoding="utf-8") as file:
-        entries = [e for e in json.load(file) if e["file"].endswith(".c")]
-    if not entries:
-        sys.exit("check_clang: no C sources in " + sys.argv[1])
-    clang = sys.argv[2] if len(sys.argv) == 3 else "clang-19"
+        entries = json.load(file)
+    # A source of two libraries is read once.
+    sources = {e["file"]: e for e in entries
+               if e["file"].endswith(".c") and e["file"].startswith(wanted)}
+    for folder, prefix in zip(sys.argv[2:], wanted):
+        if not any(path.startswith(prefix) for path in sources):
+            sys.exit(f"check_clang: {sys.argv[1]} compiles nothing below {folder}")
     bad = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for path, code, text in pool.map(lambda e: parse(clang, e), entries):
+        for path, code, text in pool.map(parse, sources.values()):
             if code != 0:
                 bad += 1
-                print(f"{path}: {clang} says {code}\n{text}")
-    print(f"{len(entries)} sources, {bad} with faults")
+                print(f"{path}: {CLANG}'s exit status is {code}\n{text}")
+    print(f"{len(sources)} sources, {bad} with faults")
     sys.exit(1 if bad else 0)
 
 
