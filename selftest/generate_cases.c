@@ -60,7 +60,7 @@ static int batch_of(const struct table *t)
 static void draw_pages(const struct table *t, struct paged *p)
 {
     struct wf_rng rng = { .seed = 7 };
-    int32_t page[MAX_PAGES];
+    int32_t page[MAX_PAGES] = { 0 };
     int n = t->num_pages - 1;
     int used = 0;
     for (int i = 0; i < n; i++) {

@@ -28,8 +28,8 @@ struct site {
 /* Bytes that comparing must not look at: decoders leave none, but padding is. */
 static bool same(const struct em_inst *a, const struct em_inst *b)
 {
-    return memcmp(a, b, sizeof(*a)) ==
-           0; /* NOLINT(bugprone-suspicious-memory-comparison) */
+    /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison) */
+    return memcmp(a, b, sizeof(*a)) == 0;
 }
 
 static void take_type(struct em_operand *to, const struct em_operand *from)

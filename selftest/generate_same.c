@@ -183,8 +183,8 @@ static bool same_field(const struct pair *p)
     }
     now.literal = p->was->literal;
     /* decoders leave no padding unset */
-    return memcmp(&now, p->was, sizeof(now)) ==
-           0; /* NOLINT(bugprone-suspicious-memory-comparison) */
+    /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison) */
+    return memcmp(&now, p->was, sizeof(now)) == 0;
 }
 
 static bool same_shift(const struct pair *p)
@@ -199,8 +199,8 @@ static bool same_shift(const struct pair *p)
             now.src[i] = p->was->src[i];
             now.literal = p->was->literal;
             /* decoders leave no padding unset */
-            return memcmp(&now, p->was, sizeof(now)) ==
-                   0; /* NOLINT(bugprone-suspicious-memory-comparison) */
+            /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison) */
+            return memcmp(&now, p->was, sizeof(now)) == 0;
         }
     }
     return false;
@@ -293,8 +293,8 @@ static bool same_mix(const struct pair *p)
     uint8_t free_bits = (uint8_t)(~now.op_sel_hi & 7);
     now.op_sel = (uint8_t)((now.op_sel & ~free_bits) | (p->was->op_sel & free_bits));
     /* decoders leave no padding unset */
-    return memcmp(&now, p->was, sizeof(now)) ==
-           0; /* NOLINT(bugprone-suspicious-memory-comparison) */
+    /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison) */
+    return memcmp(&now, p->was, sizeof(now)) == 0;
 }
 
 /* The absolute value of what is not negative. */
@@ -315,8 +315,8 @@ static bool same_absolute(const struct pair *p)
     }
     now.abs = p->was->abs;
     /* decoders leave no padding unset */
-    return memcmp(&now, p->was, sizeof(now)) ==
-           0; /* NOLINT(bugprone-suspicious-memory-comparison) */
+    /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison) */
+    return memcmp(&now, p->was, sizeof(now)) == 0;
 }
 
 /* A carry and "not zero" in SCC are not the same; the result of one operation is. */
