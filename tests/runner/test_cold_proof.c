@@ -148,14 +148,15 @@ Test(calibration, a_mark_stays_until_the_device_is_found_good)
     char folder[] = "/tmp/wf-calibration-XXXXXX";
     cr_assert(mkdtemp(folder));
     cr_assert_eq(setenv("WAVEFARM_CACHE", folder, 1), 0);
-    cr_expect_not(wf_calibration_failed(&d, why, sizeof(why)));
+    cr_expect_eq(wf_calibration_state(&d, why, sizeof(why)), WF_CALIBRATION_GOOD);
     cr_assert_eq(wf_calibration_store(&d, false, "a spin of 5 ms read 7 ms", &err),
                  WF_OK);
-    cr_expect(wf_calibration_failed(&d, why, sizeof(why)));
+    cr_expect_eq(wf_calibration_state(&d, why, sizeof(why)), WF_CALIBRATION_FAILED);
+    cr_expect(wf_calibration_refuses(&d, NULL, why, sizeof(why)));
     cr_expect(strstr(why, "read 7 ms") && strstr(why, "selftest timing"), "%s", why);
     struct wf_device newer = d;
     newer.driver[0] = '2';
-    cr_expect_not(wf_calibration_failed(&newer, why, sizeof(why)));
+    cr_expect_eq(wf_calibration_state(&newer, why, sizeof(why)), WF_CALIBRATION_GOOD);
     cr_assert_eq(wf_calibration_store(&d, true, "", &err), WF_OK);
-    cr_expect_not(wf_calibration_failed(&d, why, sizeof(why)));
+    cr_expect_eq(wf_calibration_state(&d, why, sizeof(why)), WF_CALIBRATION_GOOD);
 }
