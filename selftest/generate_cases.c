@@ -98,12 +98,25 @@ static enum wf_status metadata(const struct table *t,
     return st == WF_OK ? wf_json_set_string(meta, "page_size", text[1], err) : st;
 }
 
+static int pages_of(const struct table *t)
+{
+    int pages = 0;
+    for (int s = 0; s < t->count; s++) {
+        pages += (t->length[s] + t->page_size - 1) / t->page_size;
+    }
+    return pages;
+}
+
 static enum wf_status write_table(const struct table *t,
                                   struct wf_buf *out,
                                   struct wf_error *err)
 {
     struct paged p = { .indptr = { 0 } };
     int batch = batch_of(t);
+    if (pages_of(t) >= t->num_pages) { /* page 0 is nobody's */
+        return wf_errorf(err, WF_EINVAL, "page table %s needs %d pages besides page 0",
+                         t->name, pages_of(t));
+    }
     draw_pages(t, &p);
     int used = p.indptr[batch];
     struct wf_dataset_tensor tensor[] = {
