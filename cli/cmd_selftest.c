@@ -104,6 +104,9 @@ static enum wf_status print_report(const struct wf_mutants_report *r,
 #undef X
     const bool whole = wf_table_print(t);
     wf_table_free(t);
+    printf(
+        "The last three columns: other suites' rules on the outputs alone, of launches "
+        "that no\nemulator's check ended.\n");
 #define X(member, name) print_group_lists(name, &r->member);
     GROUP_LIST(X)
 #undef X
