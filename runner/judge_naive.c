@@ -352,6 +352,7 @@ enum wf_status judge_naive(struct judge *j,
                            struct wf_error *err)
 {
     char why[400];
+    char broken[400] = "";
     char kernel[64];
     struct wf_error what = { 0 };
     struct naive n = { .j = j };
@@ -369,9 +370,9 @@ enum wf_status judge_naive(struct judge *j,
         return note(j, "left out", what.text, NULL, err);
     }
     make_request(&n, kernel, sizeof(kernel));
-    enum wf_status st = run(&n, set, seed_offset, why, sizeof(why), err);
-    if (st == WF_OK && why[0]) {
-        st = note(j, "left out", why, NULL, err);
+    enum wf_status st = run(&n, set, seed_offset, broken, sizeof(broken), err);
+    if (st == WF_OK && broken[0]) {
+        st = note(j, "left out", broken, NULL, err);
     }
     tear_down(&n);
     j->result->phases.judge += wf_monotonic_ns() - start_ns;

@@ -357,8 +357,8 @@ enum wf_status subject_reset_sets(struct subject *s,
     enum wf_status st = WF_OK;
     for (size_t i = 0; st == WF_OK && i < s->reset_count; i++) {
         const uint32_t set = s->reset[i].set;
-        const uint32_t behind =
-            set > 0 && set <= set_count ? (set - 1 + set_count - first) % set_count : 0;
+        const bool turns = set_count > 0 && set > 0 && set <= set_count;
+        const uint32_t behind = turns ? (set - 1 + set_count - first) % set_count : 0;
         if (set_count == 0 || set == 0 || behind < count) {
             st = enqueue_fill(s, &s->reset[i], err);
         }
