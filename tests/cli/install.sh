@@ -11,10 +11,6 @@ done
 export WAVEFARM_CACHE=$WORK/cache
 cd / || fail "no /"
 
-jq_names() {
-    python3 -c 'import json, sys; print(*[m["name"] for m in json.load(open(sys.argv[1]))["mutants"]])' "$1"
-}
-
 "$cmake" --install "$build" --prefix "$WORK/first" >"$WORK/log" 2>&1 || fail "$(tail "$WORK/log")"
 mkdir "$WORK/else where"
 at="$WORK/else where/wavefarm"
@@ -41,11 +37,10 @@ expect 0 "gemm_openblas" wavefarm list kernels
 for file in packs/wavefarm-probe-{host,gfx942}/pack.json share/wavefarm/mutants/{mutants.json,mutants-{host,gfx942}/pack.json}; do
     [ -s "$at/$file" ] || fail "$file is not installed"
 done
-expect 0 "gemm_alpha_ignored" jq_names "$at/share/wavefarm/mutants/mutants.json"
 expect 0 "caught" wavefarm selftest mutants --only gemm_alpha_ignored --generated 0 --right-runs 0
 [[ $OUTPUT == *wrong*1*1*"100.0 %"* ]] || fail "one mutant is not caught after installation: $OUTPUT"
 for command in "selftest mutants" "selftest timing"; do
-    expect 0 "usage: wavefarm $command" wavefarm help $command
+    expect 0 "usage: wavefarm $command" wavefarm help "${command% *}" "${command#* }"
     grep -q "${command/ /.}" "$at/share/man/man1/wavefarm.1" || fail "the page lacks $command"
     grep -q "${command#* }" "$at/share/bash-completion/completions/wavefarm" ||
         fail "the completion lacks $command"
