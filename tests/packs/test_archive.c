@@ -285,7 +285,7 @@ Test(archive, too_large)
 Test(archive, too_many_files)
 {
     static struct entry list[10];
-    static char names[10][4];
+    static char names[10][16];
     for (int i = 0; i < 10; i++) {
         (void)snprintf(names[i], sizeof names[i], "f%d", i);
         list[i] = (struct entry){ names[i], S_IFREG, NULL, "x", 0 };
