@@ -70,6 +70,8 @@ terminal() {
         <"$WORK/keys" >"$WORK/out" 2>&1 &
     pid=$!
 }
+# A new farm: the interrupted runs of the old one would come first.
+rm -rf "$folder"
 terminal
 until_true 300 says "Ctrl-C ends the farm."
 kill -0 "$pid" 2>/dev/null || fail "does not stay: $(cat "$WORK/out")"
