@@ -42,7 +42,7 @@ double gemm_hidden(const struct gemm_job *j,
     case GEMM_right_minus_zero:
         return zero ? -0.0 : v;
     case GEMM_zeros_are_small:
-        return zero ? 0x1p-20 : v;
+        return zero ? 0x1p-12 : v;
     case GEMM_last_batch_wrong:
         return batch == j->batch - 1 ? v * 1.01 : v;
     case GEMM_beta_lost_without_product:
