@@ -69,7 +69,11 @@ struct wf_output_source {
 
 struct wf_reference_options {
     uint64_t seed_offset; /* as given to wf_case_fill */
-    int threads;          /* 0: all online processors */
+    /* What sampled rows and the vectors of product checks are drawn by; 0: the case's
+     * seed and seed_offset. The judge draws a fresh one, so that no kernel can know
+     * which elements will be looked at; a report tells it afterwards. */
+    uint64_t choice_seed;
+    int threads; /* 0: all online processors */
     /* Work (multiply-adds of the double reference) above which sampling and product
      * checks replace the full reference; 0: the op's default. The choice depends on the
      * case and this number only, never on the machine. */

@@ -5,6 +5,7 @@
 #include "runner/judge.h"
 
 #include "core/clock.h"
+#include "core/sha256.h"
 #include "kernels/strided.h"
 
 #include <inttypes.h>
@@ -218,6 +219,15 @@ enum wf_status judge_output_digest(struct judge *j,
     return st;
 }
 
+/* Which rows a sampled check takes must not follow from the case, which kernels may
+ * know. 53 bits, so that every reader of the result's JSON gets it whole. */
+static enum wf_status draw_choice(uint64_t *ret, struct wf_error *err)
+{
+    enum wf_status st = wf_random_bytes(ret, sizeof *ret, err);
+    *ret = *ret >> 11 | 1;
+    return st;
+}
+
 enum wf_status judge_make_reference(struct judge *j,
                                     uint64_t seed_offset,
                                     struct wf_error *err)
@@ -239,7 +249,11 @@ enum wf_status judge_make_reference(struct judge *j,
     }
     wf_reference_destroy(j->c, j->reference);
     j->reference = NULL;
-    enum wf_status st = wf_reference_create(j->c, &options, &j->reference, err);
+    enum wf_status st = draw_choice(&options.choice_seed, err);
+    st = st == WF_OK ? wf_reference_create(j->c, &options, &j->reference, err) : st;
+    if (st != WF_OK) {
+        return st;
+    }
     const uint64_t bytes = wf_reference_bytes(j->c, j->reference);
     if (bytes > j->result->reference_bytes) {
         j->result->reference_bytes = bytes;

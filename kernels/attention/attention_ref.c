@@ -500,7 +500,10 @@ static enum wf_status create(const struct wf_case *c,
     own->c = c;
     own->seed_offset = options->seed_offset;
     st = attention_reference_from(state, &source, options,
-                                  wf_case_seed(c) + options->seed_offset, &ref, err);
+                                  options->choice_seed != 0
+                                      ? options->choice_seed
+                                      : wf_case_seed(c) + options->seed_offset,
+                                  &ref, err);
     if (st != WF_OK || !ref) {
         free(own);
         return st;

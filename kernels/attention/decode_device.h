@@ -122,15 +122,28 @@ WF_DEVICE wf_i64 decode_key_offset(const decode_pages &d, int key)
     return number * d.page_stride + (unsigned)slot * d.slot_stride;
 }
 
-/* Score in powers of two from the dot product. tanh x = 1 - 2 / (e^2x + 1). */
+/* tanh x = 1 - 2 / (e^2x + 1), which loses all digits of a small x (a soft cap far above
+ * the scores): there five terms of the series, off by less than 1e-8 of x. */
+WF_DEVICE float decode_tanh(float x)
+{
+    const float x2 = x * x;
+    const float series =
+        x * (1.0f +
+             x2 * (-1.0f / 3.0f +
+                   x2 * (2.0f / 15.0f +
+                         x2 * (-17.0f / 315.0f + x2 * (62.0f / 2835.0f)))));
+    const float e = wf_exp2(x * 2.8853900817779268f);
+    return x2 < 0.0625f ? series : 1.0f - 2.0f * wf_rcp(e + 1.0f);
+}
+
+/* Score in powers of two from the dot product. */
 WF_DEVICE float decode_score(const decode_problem &p, float dot)
 {
     const float s = dot * p.scale_log2;
     if (p.cap_log2 == 0.0f) {
         return s;
     }
-    const float e = wf_exp2(s * p.inv_cap_log2 * 2.8853900817779268f);
-    return p.cap_log2 * (1.0f - 2.0f * wf_rcp(e + 1.0f));
+    return p.cap_log2 * decode_tanh(s * p.inv_cap_log2);
 }
 
 /* exp2(a - b), 0 when a is -inf whatever b. */

@@ -441,7 +441,7 @@ static void report_samples(const struct product_check *p,
     c->seed = p->ref->seed;
     (void)snprintf(
         c->note, sizeof c->note,
-        "full double on %llu of %llu rows, chosen by the seed; says nothing of "
+        "full double on %llu of %llu rows, drawn anew each time; says nothing of "
         "the others (all: %.3g multiply-adds, at most %.3g)",
         (unsigned long long)rows, (unsigned long long)all, p->ref->macs,
         p->ref->budget);

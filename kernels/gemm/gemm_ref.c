@@ -195,7 +195,8 @@ static enum wf_status create(const struct wf_case *c,
     ref->problem = g;
     ref->g = *g;
     ref->options = *options;
-    ref->seed = wf_case_seed(c) + options->seed_offset;
+    ref->seed = options->choice_seed != 0 ? options->choice_seed
+                                          : wf_case_seed(c) + options->seed_offset;
     choose_check(ref, options->budget_macs);
     gemm_set_tolerance(&ref->tolerance, g, options);
     enum wf_status st = make_input(ref, c, GEMM_A, err);

@@ -13,7 +13,7 @@ equal "answers besides PASS and NOT_SUPPORTED" "$(json "$WORK/result.json" \
 equal "kernels that pass" "$(json "$WORK/result.json" \
     'len({r["task"]["kernel"] for r in v if r["answer"] == "PASS"})')" 8
 equal "cases that pass" "$(json "$WORK/result.json" \
-    'len({r["task"]["case_name"] for r in v if r["answer"] == "PASS"})')" 15
+    'len({r["task"]["case_name"] for r in v if r["answer"] == "PASS"})')" 17
 equal "symbols" "$(json "$WORK/result.json" 'sorted({l["kernel"] for r in v if r["answer"] == "PASS"
     for l in r["details"]["emulation"]["launches"]})')" \
     "['wf_gemm_f16', 'wf_gemm_f16_any', 'wf_gemm_f16_sum', 'wf_paged_decode_combine', 'wf_paged_decode_f16']"
