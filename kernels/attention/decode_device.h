@@ -122,16 +122,15 @@ WF_DEVICE wf_i64 decode_key_offset(const decode_pages &d, int key)
     return number * d.page_stride + (unsigned)slot * d.slot_stride;
 }
 
-/* tanh x = 1 - 2 / (e^2x + 1), which loses all digits of a small x (a soft cap far above
- * the scores): there five terms of the series, off by less than 1e-8 of x. */
+/* tanh x = 1 - 2 / (e^2x + 1), which loses all digits of a small x (a soft cap far
+ * above the scores): there five terms of the series, off by less than 1e-8 of x. */
 WF_DEVICE float decode_tanh(float x)
 {
     const float x2 = x * x;
     const float series =
         x * (1.0f +
-             x2 * (-1.0f / 3.0f +
-                   x2 * (2.0f / 15.0f +
-                         x2 * (-17.0f / 315.0f + x2 * (62.0f / 2835.0f)))));
+             x2 * (-1.0f / 3.0f + x2 * (2.0f / 15.0f + x2 * (-17.0f / 315.0f +
+                                                             x2 * (62.0f / 2835.0f)))));
     const float e = wf_exp2(x * 2.8853900817779268f);
     return x2 < 0.0625f ? series : 1.0f - 2.0f * wf_rcp(e + 1.0f);
 }
