@@ -101,7 +101,7 @@ static void explain_values(const struct wf_reference *ref,
             (void)snprintf(s->more, sizeof s->more, ": %s", tile);
         }
     }
-    if (kind == GEMM_MISTAKE_NONE && n >= MIN_SAMPLES) {
+    if (kind == GEMM_MISTAKE_NONE && n >= MIN_SAMPLES && gemm_reads_product(&ref->g)) {
         (void)gemm_explain_noise(e, n, wrong_share(tally), s->cause, sizeof s->cause);
     }
 }

@@ -401,6 +401,20 @@ static double checkered(const struct gemm_fixture *f, const int64_t at[3])
     return part(f, at, 0, f->g->k) + ((at[1] + at[2]) % 2 == 0 ? 3.0 : 0.0);
 }
 
+static double twice_c(const struct gemm_fixture *f, const int64_t at[3])
+{
+    const struct gemm_matrix *c = &f->g->matrix[GEMM_C];
+    return 2 * gemm_input(f, GEMM_C, at[0] * c->stride + at[1] * c->ld + at[2]) + 0.25;
+}
+
+/* A and B are not there to explain anything by. */
+Test(gemm_diagnose, without_a_product_nothing_is_read_of_it)
+{
+    expect_mutant("{'op':'gemm','M':23,'N':39,'K':35,'trans_b':'T','alpha':0,'beta':1}",
+                  twice_c, "");
+    expect_mutant("{'op':'gemm','M':23,'N':39,'K':0,'beta':1}", twice_c, "");
+}
+
 Test(gemm_diagnose, other_faults_get_no_name)
 {
     static const mutate_fn others[] = { garbage, one_percent, times_7, one_sided,
