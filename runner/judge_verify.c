@@ -5,11 +5,13 @@
 #include "runner/judge.h"
 
 #include "core/clock.h"
+#include "core/parse.h"
 #include "core/sha256.h"
 #include "kernels/strided.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define READ_NS (60 * SECOND_NS)
@@ -220,9 +222,19 @@ enum wf_status judge_output_digest(struct judge *j,
 }
 
 /* Which rows a sampled check takes must not follow from the case, which kernels may
- * know. 53 bits, so that every reader of the result's JSON gets it whole. */
+ * know. 53 bits, so that every reader of the result's JSON gets it whole.
+ * WAVEFARM_CHECK_SEED repeats the choice of a result's checks, to look into one; 0: by
+ * the case's seed. */
 static enum wf_status draw_choice(uint64_t *ret, struct wf_error *err)
 {
+    const char *text = getenv("WAVEFARM_CHECK_SEED");
+    if (text != NULL && text[0] != '\0') {
+        int64_t seed = 0;
+        enum wf_status st =
+            wf_parse_i64(text, "WAVEFARM_CHECK_SEED", 0, INT64_C(1) << 53, &seed, err);
+        *ret = (uint64_t)seed;
+        return st;
+    }
     enum wf_status st = wf_random_bytes(ret, sizeof *ret, err);
     *ret = *ret >> 11 | 1;
     return st;
