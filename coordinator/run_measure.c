@@ -7,20 +7,6 @@
 
 #define DEFAULT_BUDGET_MS 2000 /* the runner's */
 
-static enum wf_status write_text(const struct wf_json *v,
-                                 char **ret,
-                                 struct wf_error *err)
-{
-    struct wf_buf text = WF_BUF_INIT;
-    enum wf_status status = wf_json_write(v, &text, err);
-    if (status != WF_OK) {
-        wf_buf_free(&text);
-        return status;
-    }
-    *ret = text.data;
-    return WF_OK;
-}
-
 /* What a runner is asked for beyond the time; passed on as it is. */
 static enum wf_status check_options(const struct wf_json *m, struct wf_error *err)
 {
@@ -68,7 +54,7 @@ enum wf_status wf_run_measure_read(const struct wf_json *root,
     if (status != WF_OK) {
         return wf_error_prefix(err, "measure");
     }
-    return write_text(m, ret_text, err);
+    return wf_json_text(m, ret_text, err);
 }
 
 static enum wf_status read_budget(const struct wf_json *m,
@@ -101,7 +87,7 @@ enum wf_status wf_run_measure_of_case(const struct wf_json *run,
     status = status == WF_OK ? wf_measure_merge(run, own, &all, err) : status;
     status = status == WF_OK ? wf_measure_check(all, err) : status;
     status = status == WF_OK ? read_budget(all, ret_budget_ms, err) : status;
-    status = status == WF_OK ? write_text(all, ret_text, err) : status;
+    status = status == WF_OK ? wf_json_text(all, ret_text, err) : status;
     wf_json_free(all);
     return status == WF_OK ? WF_OK : wf_error_prefix(err, "measure");
 }

@@ -85,20 +85,6 @@ static enum wf_status read_priority(const struct wf_json *root,
 
 /* --- cases --- */
 
-static enum wf_status write_text(const struct wf_json *v,
-                                 char **ret,
-                                 struct wf_error *err)
-{
-    struct wf_buf text = WF_BUF_INIT;
-    enum wf_status status = wf_json_write(v, &text, err);
-    if (status != WF_OK) {
-        wf_buf_free(&text);
-        return status;
-    }
-    *ret = text.data;
-    return WF_OK;
-}
-
 static enum wf_status keep_case(const struct wf_case *c,
                                 struct wf_run_case *ret,
                                 struct wf_error *err)
@@ -255,7 +241,7 @@ static enum wf_status read_pack(const struct wf_json *item,
         status = wf_errorf(err, WF_EINVAL, "archive must be a SHA-256 (64 hex digits)");
     }
     if (status == WF_OK && provenance && wf_json_type(provenance) == WF_JSON_OBJECT) {
-        status = write_text(provenance, &ret->provenance, err);
+        status = wf_json_text(provenance, &ret->provenance, err);
     } else if (status == WF_OK && provenance &&
                wf_json_type(provenance) != WF_JSON_NULL) {
         status = wf_errorf(err, WF_EINVAL, "provenance must be an object or null");
@@ -270,7 +256,7 @@ static enum wf_status read_pack(const struct wf_json *item,
             return wf_error_prefix(err, "packs[%zu]", i);
         }
     }
-    return status == WF_OK ? write_text(manifest, &ret->manifest, err) : status;
+    return status == WF_OK ? wf_json_text(manifest, &ret->manifest, err) : status;
 }
 
 static enum wf_status read_packs(struct wf_run_request *r, struct wf_error *err)

@@ -73,6 +73,11 @@ bool wf_dtype_is_float(enum wf_dtype t)
     return t < WF_DTYPE_COUNT && TYPES[t].roundoff_exponent != 0;
 }
 
+bool wf_dtype_is_fp8(enum wf_dtype t)
+{
+    return wf_dtype_is_float(t) && wf_dtype_bytes(t) == 1;
+}
+
 double wf_dtype_unit_roundoff(enum wf_dtype t)
 {
     return wf_dtype_is_float(t) ? ldexp(1.0, -TYPES[t].roundoff_exponent) : 0.0;

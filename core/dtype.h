@@ -34,6 +34,7 @@ const char *wf_dtype_name(enum wf_dtype t);
 bool wf_dtype_parse(const char *text, enum wf_dtype *ret); /* exact names only */
 size_t wf_dtype_bytes(enum wf_dtype t);
 bool wf_dtype_is_float(enum wf_dtype t);
+bool wf_dtype_is_fp8(enum wf_dtype t);          /* any of the four */
 double wf_dtype_unit_roundoff(enum wf_dtype t); /* 0 for integers */
 double wf_dtype_max(enum wf_dtype t);           /* largest finite value */
 /* Half the smallest subnormal: absolute rounding error floor. 0 for integers. */

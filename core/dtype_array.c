@@ -12,11 +12,6 @@ _Static_assert(WF_E5M2FNUZ == WF_E4M3FNUZ + 1 && WF_E4M3FN == WF_E4M3FNUZ + 2 &&
                    WF_E5M2 == WF_E4M3FNUZ + 3,
                "the fp8 formats follow each other");
 
-static bool is_fp8(enum wf_dtype t)
-{
-    return t == WF_E4M3FNUZ || t == WF_E5M2FNUZ || t == WF_E4M3FN || t == WF_E5M2;
-}
-
 /* Decode tables of the four fp8 formats, in enum order. */
 static float fp8_tables[4][256];
 static pthread_once_t fp8_tables_once = PTHREAD_ONCE_INIT;
@@ -228,7 +223,7 @@ void wf_from_f64(enum wf_dtype t, const double *src, void *dst, size_t n)
         }
     } else if (t == WF_F16 || t == WF_BF16) {
         half_from_f64(t, src, dst, n);
-    } else if (is_fp8(t)) {
+    } else if (wf_dtype_is_fp8(t)) {
         for (size_t i = 0; i < n; i++) {
             ((uint8_t *)dst)[i] = wf_f64_to_fp8(t, src[i], true);
         }

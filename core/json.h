@@ -181,6 +181,8 @@ void wf_json_remove(struct wf_json *obj, const char *key); /* absent is good */
 enum wf_status wf_json_write(const struct wf_json *v,
                              struct wf_buf *out,
                              struct wf_error *err);
+/* The same line as a string of its own, which the caller frees. */
+enum wf_status wf_json_text(const struct wf_json *v, char **ret, struct wf_error *err);
 /* Two blanks of indent. */
 enum wf_status wf_json_write_pretty(const struct wf_json *v,
                                     struct wf_buf *out,

@@ -6,6 +6,7 @@
  * canonical form is part of every stored id: changing it changes all ids. */
 #include "core/json_node.h"
 
+#include "core/buf.h"
 #include "core/parse.h"
 #include "core/utf8.h"
 
@@ -285,6 +286,18 @@ enum wf_status wf_json_write(const struct wf_json *v,
                              struct wf_error *err)
 {
     return write_as(v, STYLE_LINE, out, err);
+}
+
+enum wf_status wf_json_text(const struct wf_json *v, char **ret, struct wf_error *err)
+{
+    struct wf_buf text = WF_BUF_INIT;
+    enum wf_status status = wf_json_write(v, &text, err);
+    if (status != WF_OK) {
+        wf_buf_free(&text);
+        return status;
+    }
+    *ret = text.data;
+    return WF_OK;
 }
 
 enum wf_status wf_json_write_pretty(const struct wf_json *v,

@@ -11,13 +11,6 @@
 #define UNSEEN      400.0
 #define INDEPENDENT 0.25 /* variance of an indicator with mean 1/2 */
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* 1 below the median, 0 above, 1/2 on it: ties of a coarse clock stay balanced. */
 static double indicator(double x, double median)
 {
@@ -72,7 +65,7 @@ enum wf_status wf_median_interval(const double *x,
         return wf_errorf(err, WF_ENOMEM, "no memory to sort %zu samples", n);
     }
     memcpy(sorted, x, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, compare_doubles);
+    wf_sort_doubles(sorted, n);
     const double count = (double)n;
     ret->median = wf_quantile_sorted(sorted, n, 0.5);
     const double v = long_run_variance(x, n, ret->median);

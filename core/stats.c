@@ -17,6 +17,13 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+void wf_sort_doubles(double *x, size_t n)
+{
+    if (n > 0) {
+        qsort(x, n, sizeof *x, compare_doubles);
+    }
+}
+
 double wf_quantile_sorted(const double *sorted, size_t n, double q)
 {
     if (n == 0 || !(q >= 0.0 && q <= 1.0)) {
@@ -91,7 +98,7 @@ static void set_mad(double *work, size_t n, struct wf_summary *s)
     for (size_t i = 0; i < n; i++) {
         work[i] = fabs(work[i] - s->median);
     }
-    qsort(work, n, sizeof *work, compare_doubles);
+    wf_sort_doubles(work, n);
     s->mad = wf_quantile_sorted(work, n, 0.5);
 }
 
@@ -110,7 +117,7 @@ enum wf_status wf_summarise(const double *x,
         return wf_errorf(err, WF_ENOMEM, "no memory to sort %zu samples", n);
     }
     memcpy(work, x, n * sizeof *work);
-    qsort(work, n, sizeof *work, compare_doubles);
+    wf_sort_doubles(work, n);
     s.min = work[0];
     s.max = work[n - 1];
     s.median = wf_quantile_sorted(work, n, 0.5);

@@ -24,6 +24,8 @@ enum wf_status wf_summarise(const double *x,
                             size_t n,
                             struct wf_summary *ret,
                             struct wf_error *err);
+/* Ascending; no NaN among them. */
+void wf_sort_doubles(double *x, size_t n);
 /* Type-7 quantile of sorted data, 0 <= q <= 1. */
 double wf_quantile_sorted(const double *sorted, size_t n, double q);
 /* Ranks (1-based, lo <= hi) of the order statistics that bracket the median with at

@@ -20,24 +20,17 @@ static int compare_values(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median_of(const double *x, size_t n, double *work)
 {
     memcpy(work, x, n * sizeof *work);
-    qsort(work, n, sizeof *work, compare_doubles);
+    wf_sort_doubles(work, n);
     return wf_quantile_sorted(work, n, 0.5);
 }
 
 static void set_quantiles(const double *x, size_t n, double *work, struct wf_series *s)
 {
     memcpy(work, x, n * sizeof *work);
-    qsort(work, n, sizeof *work, compare_doubles);
+    wf_sort_doubles(work, n);
     if (n >= WF_SERIES_MIN_P05) {
         s->p05 = wf_quantile_sorted(work, n, 0.05);
         s->p95 = wf_quantile_sorted(work, n, 0.95);

@@ -7,13 +7,12 @@
 
 #include "core/clock.h"
 #include "core/rng.h"
+#include "core/sha256.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #define LAUNCHES_MAX   16u /* in a round */
 #define RANGES_MAX     256u
@@ -95,8 +94,9 @@ static void find_tensors(const struct judge *j, struct audit *a)
 static enum wf_status draw_seeds(struct audit *a, struct wf_error *err)
 {
     uint64_t word[3];
-    if (getrandom(word, sizeof(word), 0) != (ssize_t)sizeof(word)) {
-        return wf_error_errno(err, errno, "getrandom");
+    enum wf_status st = wf_random_bytes(word, sizeof(word), err);
+    if (st != WF_OK) {
+        return st;
     }
     a->offset = word[0];
     a->seed = word[1];

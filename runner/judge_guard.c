@@ -12,9 +12,10 @@
  * between an allocation's start and an offset tensor is filled and checked. */
 #include "runner/judge.h"
 
+#include "core/sha256.h"
+
 #include <inttypes.h>
 #include <string.h>
-#include <sys/random.h>
 
 #define GUARD_NS   (60 * SECOND_NS)
 #define MIN_BYTES  4096u
@@ -25,11 +26,7 @@
 
 enum wf_status judge_draw_guard_key(struct judge *j, struct wf_error *err)
 {
-    if (getrandom(&j->guard_key, sizeof(j->guard_key), 0) !=
-        (ssize_t)sizeof(j->guard_key)) {
-        return wf_errorf(err, WF_EIO, "no random key for the guard zones");
-    }
-    return WF_OK;
+    return wf_random_bytes(&j->guard_key, sizeof(j->guard_key), err);
 }
 
 static uint32_t clamp(uint64_t bytes, uint64_t object_bytes)

@@ -70,13 +70,6 @@ static enum wf_status one_group(struct meter *m, struct wf_error *err)
     return st == WF_OK ? add_samples(m, &want, &g, err) : st;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Flags samples whose clock fell well below the run's median clock. */
 static enum wf_status flag_clock_drops(struct result_timing *t, struct wf_error *err)
 {
@@ -91,7 +84,7 @@ static enum wf_status flag_clock_drops(struct result_timing *t, struct wf_error 
         }
     }
     if (n > 0) {
-        qsort(clock, n, sizeof(*clock), compare_doubles);
+        wf_sort_doubles(clock, n);
         for (size_t i = 0; i < t->count; i++) {
             t->sample[i].flagged = t->sample[i].flagged ||
                                    t->sample[i].clock_mhz < CLOCK_DROP * clock[n / 2];

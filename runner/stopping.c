@@ -3,7 +3,7 @@
  * Comparisons are written so that a NaN never passes as good: !(width <= target). */
 #include "runner/stopping.h"
 
-#include "core/stats.h"
+#include "core/median_interval.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -28,9 +28,9 @@ uint32_t stopping_launches(double estimate_ns, int64_t batch_min_ns)
     return launches < 1 ? 1 : (uint32_t)launches;
 }
 
-static double relative_width(const struct wf_summary *s)
+static double relative_width(const struct wf_median_interval *i)
 {
-    return (s->ci_hi - s->ci_lo) / (2 * s->median);
+    return (i->hi - i->lo) / (2 * i->median);
 }
 
 enum wf_status stopping_decide(const struct stop_rule *rule,
@@ -42,12 +42,12 @@ enum wf_status stopping_decide(const struct stop_rule *rule,
                                double *ret_width,
                                struct wf_error *err)
 {
-    struct wf_summary summary;
-    enum wf_status st = wf_summarise(sample, valid, &summary, err);
+    struct wf_median_interval interval;
+    enum wf_status st = wf_median_interval(sample, valid, &interval, err);
     if (st != WF_OK) {
         return st;
     }
-    double width = relative_width(&summary);
+    double width = relative_width(&interval);
     *ret = STOP_NOT_YET;
     *ret_width = width;
     if (valid == 0 && invalid >= INVALID_LIMIT) {

@@ -13,11 +13,6 @@
 #define MAX_HEAD_DIM 65536
 #define MAX_WINDOW   (INT64_C(1) << 40)
 
-static bool is_fp8(enum wf_dtype t)
-{
-    return t == WF_E4M3FNUZ || t == WF_E5M2FNUZ || t == WF_E4M3FN || t == WF_E5M2;
-}
-
 static bool is_wide(enum wf_dtype t)
 {
     return t == WF_F32 || t == WF_F16 || t == WF_BF16;
@@ -34,7 +29,7 @@ static enum wf_status read_type(const struct wf_json *json,
     if (st != WF_OK || !text) {
         return st;
     }
-    if (!wf_dtype_parse(text, ret) || !(is_fp8(*ret) || is_wide(*ret))) {
+    if (!wf_dtype_parse(text, ret) || !(wf_dtype_is_fp8(*ret) || is_wide(*ret))) {
         return wf_errorf(err, WF_EINVAL,
                          "%s is \"%s\"; attention takes f32, f16, bf16, e4m3fnuz, "
                          "e5m2fnuz, e4m3fn or e5m2",
@@ -59,12 +54,12 @@ static enum wf_status read_types(struct attention *a,
     if (st != WF_OK) {
         return st;
     }
-    a->o_type = is_fp8(a->q_type) ? WF_F16 : a->q_type;
+    a->o_type = wf_dtype_is_fp8(a->q_type) ? WF_F16 : a->q_type;
     st = read_type(json, "o_type", &a->o_type, err);
     if (st != WF_OK) {
         return st;
     }
-    if (a->kv_type != a->q_type && !is_fp8(a->kv_type)) {
+    if (a->kv_type != a->q_type && !wf_dtype_is_fp8(a->kv_type)) {
         return wf_errorf(
             err, WF_EINVAL,
             "kv_type is %s with q_type %s; it must be q_type or an fp8 type",

@@ -116,11 +116,6 @@ static void explain_empty(const struct attention_suspect *s, char *text, size_t 
     }
 }
 
-static bool is_fp8(enum wf_dtype t)
-{
-    return wf_dtype_is_float(t) && wf_dtype_bytes(t) == 1;
-}
-
 /* A factor is a mix-up of formats only where a format can be mixed up (O is never fp8).
  */
 static const char *factor_hint(const struct attention *a, double ratio)
@@ -128,7 +123,7 @@ static const char *factor_hint(const struct attention *a, double ratio)
     static const double FACTORS[] = { 2, 0.5, 4, 0.25 };
 
     for (size_t i = 0; i < sizeof(FACTORS) / sizeof(FACTORS[0]); i++) {
-        if (is_fp8(a->kv_type) && fabs(ratio / FACTORS[i] - 1) < 0.01) {
+        if (wf_dtype_is_fp8(a->kv_type) && fabs(ratio / FACTORS[i] - 1) < 0.01) {
             return ": codes of V, fnuz and OCP fp8 mixed up";
         }
     }

@@ -3,6 +3,7 @@
 #include "kernels/attention/attention_diagnose.h"
 
 #include "core/buf.h"
+#include "core/stats.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -53,19 +54,19 @@
     X(NO_K_SCALE, true, "k_scale is not applied") \
     X(NO_V_SCALE, true, "v_scale is not applied") \
     X(NO_CAP, a->soft_cap > 0, "the soft cap is not applied") \
-    X(KV_TWICE, is_fp8(a->kv_type), "K and V are doubled: fnuz codes read as OCP fp8") \
-    X(KV_HALF, is_fp8(a->kv_type), "K and V are halved: OCP codes read as fnuz fp8") \
-    X(V_TWICE, is_fp8(a->kv_type), "V is doubled: fnuz codes read as OCP fp8") \
-    X(V_HALF, is_fp8(a->kv_type), "V is halved: OCP codes read as fnuz fp8") \
-    X(K_TWICE, is_fp8(a->kv_type), \
-      is_fp8(a->q_type) ? "Q.K is 2 times the right one: fnuz codes of Q or K read as OCP fp8" \
+    X(KV_TWICE, wf_dtype_is_fp8(a->kv_type), "K and V are doubled: fnuz codes read as OCP fp8") \
+    X(KV_HALF, wf_dtype_is_fp8(a->kv_type), "K and V are halved: OCP codes read as fnuz fp8") \
+    X(V_TWICE, wf_dtype_is_fp8(a->kv_type), "V is doubled: fnuz codes read as OCP fp8") \
+    X(V_HALF, wf_dtype_is_fp8(a->kv_type), "V is halved: OCP codes read as fnuz fp8") \
+    X(K_TWICE, wf_dtype_is_fp8(a->kv_type), \
+      wf_dtype_is_fp8(a->q_type) ? "Q.K is 2 times the right one: fnuz codes of Q or K read as OCP fp8" \
                         : "K is doubled: fnuz codes read as OCP fp8") \
-    X(K_HALF, is_fp8(a->kv_type), \
-      is_fp8(a->q_type) ? "Q.K is 1/2 of the right one: OCP codes of Q or K read as fnuz fp8" \
+    X(K_HALF, wf_dtype_is_fp8(a->kv_type), \
+      wf_dtype_is_fp8(a->q_type) ? "Q.K is 1/2 of the right one: OCP codes of Q or K read as fnuz fp8" \
                         : "K is halved: OCP codes read as fnuz fp8") \
-    X(QK_4, is_fp8(a->q_type) && is_fp8(a->kv_type), \
+    X(QK_4, wf_dtype_is_fp8(a->q_type) && wf_dtype_is_fp8(a->kv_type), \
       "Q.K is 4 times the right one: fnuz codes of both read as OCP fp8") \
-    X(QK_QUARTER, is_fp8(a->q_type) && is_fp8(a->kv_type), \
+    X(QK_QUARTER, wf_dtype_is_fp8(a->q_type) && wf_dtype_is_fp8(a->kv_type), \
       "Q.K is 1/4 of the right one: OCP codes of both read as fnuz fp8") \
     X(HEAD_MODULO, a->group > 1 && a->kv_heads > 1, \
       "the kv head is h % kv_heads instead of h / group") \
@@ -93,11 +94,6 @@ enum mistake {
 static bool windowed(const struct attention *a)
 {
     return a->window_left >= 0 || a->window_right >= 0;
-}
-
-static bool is_fp8(enum wf_dtype t)
-{
-    return wf_dtype_is_float(t) && wf_dtype_bytes(t) == 1;
 }
 
 static const char *words(const struct attention *a, enum mistake m)
@@ -398,13 +394,6 @@ int64_t attention_line_of(const struct attention_reference *ref,
 #define NOISE_LEAST_TAIL     4.0
 #define NOISE_OUTLIER        5.0 /* one element that is off is no noise */
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* `relative` is scratch of n. */
 static bool has_tail(const struct attention_suspect *s,
                      const double *want,
@@ -414,7 +403,7 @@ static bool has_tail(const struct attention_suspect *s,
     for (int64_t d = 0; d < n; d++) {
         relative[d] = fabs(want[d]) > 0 ? fabs(s->got[d] / want[d] - 1) : 0;
     }
-    qsort(relative, (size_t)n, sizeof(double), by_size);
+    wf_sort_doubles(relative, (size_t)n);
     return relative[n - 1] >= NOISE_LEAST_TAIL * relative[n / 2];
 }
 

@@ -57,16 +57,12 @@ static int gather(const struct wf_reference *ref,
     return n;
 }
 
-static bool is_fp8(enum wf_dtype t)
-{
-    return wf_dtype_is_float(t) && wf_dtype_bytes(t) == 1;
-}
-
 static const char *fp8_hint(const struct gemm *g)
 {
     const struct gemm_matrix *x = g->matrix;
-    const bool fp8 =
-        is_fp8(x[GEMM_A].dtype) || is_fp8(x[GEMM_B].dtype) || is_fp8(x[GEMM_D].dtype);
+    const bool fp8 = wf_dtype_is_fp8(x[GEMM_A].dtype) ||
+                     wf_dtype_is_fp8(x[GEMM_B].dtype) ||
+                     wf_dtype_is_fp8(x[GEMM_D].dtype);
     return fp8 ? ": fp8 codes of fnuz and OCP formats mixed up (equal bits differ by a "
                  "factor of 2, of two operands by 4)"
                : "";

@@ -14,6 +14,8 @@
  * rounding, a scale) has no such tail, and is not called noise of accumulation. */
 #include "kernels/gemm/gemm_diagnose.h"
 
+#include "core/stats.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,16 +55,9 @@ struct noise {
     int positive, n;
 };
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static bool has_tail(struct noise *r)
 {
-    qsort(r->relative, (size_t)r->n, sizeof *r->relative, by_size);
+    wf_sort_doubles(r->relative, (size_t)r->n);
     return r->relative[r->n - 1] >= LEAST_TAIL * r->relative[r->n / 2];
 }
 

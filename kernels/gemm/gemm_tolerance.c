@@ -14,11 +14,6 @@ static double overflow_threshold(enum wf_dtype t)
     return max + ldexp(wf_dtype_unit_roundoff(t), exponent - 1);
 }
 
-static bool is_fp8(enum wf_dtype t)
-{
-    return wf_dtype_is_float(t) && wf_dtype_bytes(t) == 1;
-}
-
 static double larger(double a, double b)
 {
     return a > b ? a : b;
@@ -66,7 +61,7 @@ void gemm_set_tolerance(struct gemm_tolerance *t,
     t->c = fabs(g->beta) * (3.0 * b.u_acc + b.u_split);
     t->floor = wf_dtype_underflow(d);
     t->overflow = overflow_threshold(d);
-    t->saturates = is_fp8(d);
+    t->saturates = wf_dtype_is_fp8(d);
 }
 
 void gemm_tolerance_text(const struct wf_reference *ref, struct wf_check_report *ret)

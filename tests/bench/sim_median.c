@@ -60,13 +60,6 @@ static _Noreturn void fail(const char *what)
     exit(2);
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Whether the textbook interval holds `truth`: by its rank, without sorting. */
 static bool textbook_covers(const double *x, size_t n, double truth)
 {
@@ -83,7 +76,7 @@ static double textbook_width(const double *x, size_t n, double *work)
 {
     size_t lo, hi;
     memcpy(work, x, n * sizeof *x);
-    qsort(work, n, sizeof *work, compare_doubles);
+    wf_sort_doubles(work, n);
     wf_median_ci_ranks(n, 0.95, &lo, &hi);
     return (work[hi - 1] - work[lo - 1]) / 2;
 }

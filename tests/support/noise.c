@@ -1,6 +1,7 @@
 #include "noise.h"
 
 #include "core/rng.h"
+#include "core/stats.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -115,13 +116,6 @@ struct noise_law {
     double *sorted;
 };
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 struct noise_law *noise_law_create(enum noise_kind kind)
 {
     const struct noise *k = &KINDS[kind];
@@ -136,7 +130,7 @@ struct noise_law *noise_law_create(enum noise_kind kind)
         first_slot(k, &d, &s);
         law->sorted[i] = slot_effect(k, &d, &s) + launch_effect(k, &d);
     }
-    qsort(law->sorted, LAW_DRAWS, sizeof(double), compare_doubles);
+    wf_sort_doubles(law->sorted, LAW_DRAWS);
     return law;
 }
 
