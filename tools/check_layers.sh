@@ -13,17 +13,19 @@ rule() {
     echo "$found" | sed "s|\$|   <- $1 may not include ($2)|"
     bad=1
 }
-rule core 'packs|datasets|kernels|runner|coordinator|cli|dashboards|emulator'
-rule packs 'datasets|kernels|runner|coordinator|cli|dashboards|emulator'
-rule datasets 'packs|runner|coordinator|cli|dashboards|emulator'
-rule kernels 'runner|coordinator|cli|dashboards|emulator'
-rule emulator 'datasets|kernels|coordinator|cli|dashboards'
+rule core 'packs|gate|isa|datasets|kernels|runner|coordinator|cli|dashboards|emulator'
+rule packs 'gate|isa|datasets|kernels|runner|coordinator|cli|dashboards|emulator'
+rule gate 'isa|datasets|kernels|runner|coordinator|cli|dashboards|emulator'
+rule isa 'gate|datasets|kernels|runner|coordinator|cli|dashboards|selftest'
+rule datasets 'packs|gate|isa|runner|coordinator|cli|dashboards|emulator'
+rule kernels 'gate|isa|runner|coordinator|cli|dashboards|emulator'
+rule emulator 'gate|isa|datasets|kernels|coordinator|cli|dashboards'
 # Of the runner it knows the ABI that it implements.
 found=$(grep -rnE '^ *# *include +"runner/' emulator --include='*.c' --include='*.h' |
     grep -vE '"runner/hip_(abi\.h|functions\.def)"')
 [ -n "$found" ] && { echo "$found   <- emulator may include only the HIP ABI of runner"; bad=1; }
-rule runner 'coordinator|cli|dashboards'
-rule coordinator 'runner|cli|selftest'
+rule runner 'gate|isa|coordinator|cli|dashboards'
+rule coordinator 'runner|isa|cli|selftest'
 rule selftest 'coordinator|cli|dashboards'
 # Page tables and suites sit on both sides of the ops: only suite.[ch] may know cases.
 found=$(grep -rnE '^ *# *include +"kernels/' datasets --include='*.c' --include='*.h' |
@@ -34,8 +36,8 @@ found=$(grep -rnE '^ *# *include +"kernels/' datasets --include='*.c' --include=
 only() {
     header=$1
     shift
-    found=$(grep -rnE "^ *# *include +<$header>" core packs datasets kernels runner \
-        coordinator cli emulator selftest --include='*.c' --include='*.h' 2>/dev/null)
+    found=$(grep -rnE "^ *# *include +<$header>" core packs gate isa datasets \
+        kernels runner coordinator cli emulator selftest --include='*.c' --include='*.h' 2>/dev/null)
     for f in "$@"; do
         found=$(printf '%s\n' "$found" | grep -v "^$f:")
     done

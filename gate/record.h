@@ -1,0 +1,96 @@
+/* A gate's record: JSON Lines of docs/schemas/gate-record.schema.json. All that the
+ * verdicts rest on, in the order in which it came to be:
+ *
+ *   {"kind":"header", ...}  gate, seed, rule, packs with provenance, suite, policy, and
+ *                           the pairs with their margins: written before any launch
+ *   {"kind":"pair", ...}    one pair's part of one round (runner/pair.h)
+ *   {"kind":"round", ...}   the round's facts; "void": why its blocks do not count
+ *   {"kind":"verdict", ...} figures of every pair and of the gate, the last line
+ *
+ * The same lines are what a farm stores and serves. */
+#ifndef WF_GATE_RECORD_H
+#define WF_GATE_RECORD_H
+
+#include "core/error.h"
+#include "core/json.h"
+#include "gate/draw.h"
+#include "gate/gate.h"
+
+#include <stdio.h>
+
+#define WF_GATE_RECORD_SCHEMA "wavefarm.gate/1"
+
+/* A pair as the header has it. Texts are borrowed from the record. */
+struct wf_gate_pair {
+    const char *key, *case_id, *case_name, *op;
+    const char *kernel[2]; /* of base and candidate; NULL: that arm does not exist */
+    enum wf_gate_role role;
+    struct wf_gate_margins margins;
+    int device;          /* group */
+    bool identical;      /* loadable code, metadata, plan and inputs: not launched */
+    const char *refused; /* why it is not run at all; NULL: it is */
+    int blocks;          /* a round, 0: answers only */
+};
+
+struct wf_gate_record; /* opaque: everything read so far, and the state it leads to */
+
+/* From a header (an object; taken over, also on error). */
+enum wf_status wf_gate_record_create(struct wf_json *header,
+                                     struct wf_gate_record **ret,
+                                     struct wf_error *err);
+void wf_gate_record_free(struct wf_gate_record *r);
+/* One further line, taken over also on error. Blocks count when their round's line has
+ * come (a round that was cut short ends with one that says so); EINVAL names what is
+ * wrong with the line: a pair, mask or round that the seed does not give, a second
+ * record of the same pair and round. After a verdict line nothing may follow. */
+enum wf_status wf_gate_record_add(struct wf_gate_record *r,
+                                  struct wf_json *line,
+                                  struct wf_error *err);
+/* Reads a file or, with "-", standard input; errors name file and line. A torn last
+ * line is an error unless `torn_ok`, then it is dropped and *ret_torn set. */
+enum wf_status wf_gate_record_read(const char *path,
+                                   bool torn_ok,
+                                   struct wf_gate_record **ret,
+                                   bool *ret_torn,
+                                   struct wf_error *err);
+
+const struct wf_json *wf_gate_record_header(const struct wf_gate_record *r);
+size_t wf_gate_record_count(const struct wf_gate_record *r);
+const struct wf_gate_pair *wf_gate_record_pair(const struct wf_gate_record *r,
+                                               size_t i);
+struct wf_gate *wf_gate_record_gate(struct wf_gate_record *r);
+/* The newest record of the pair, NULL before the first: answers, diagnosis. */
+const struct wf_json *wf_gate_record_newest(const struct wf_gate_record *r, size_t i);
+/* The newest one whose candidate (else whose base) is not PASS, else the newest. */
+const struct wf_json *wf_gate_record_telling(const struct wf_gate_record *r, size_t i);
+const uint8_t *wf_gate_record_seed(const struct wf_gate_record *r);
+
+/* What comes next on a device group: its round's number and the pairs that are open, in
+ * the drawn order; *ret_count 0: nothing is left to do there. `ret` has room for all
+ * pairs. Call after the last round's line has been added. */
+struct wf_gate_todo {
+    size_t pair;
+    int block_count;
+    uint8_t mask[8];
+};
+enum wf_status wf_gate_record_next(struct wf_gate_record *r,
+                                   int device,
+                                   int32_t *ret_round,
+                                   struct wf_gate_todo *ret,
+                                   size_t *ret_count,
+                                   struct wf_error *err);
+
+/* The verdict line for the state reached; caller frees. Numbers have 17 digits. */
+enum wf_status wf_gate_record_verdict(struct wf_gate_record *r,
+                                      struct wf_json **ret,
+                                      struct wf_error *err);
+/* Computes everything anew from the blocks and compares with the stored verdict line,
+ * bit by bit. *ret_differences: how many figures differ (0: the same); each is told to
+ * `say`. ENOTFOUND: the record has no verdict line. */
+enum wf_status wf_gate_record_replay(struct wf_gate_record *r,
+                                     void (*say)(void *ctx, const char *line),
+                                     void *ctx,
+                                     size_t *ret_differences,
+                                     struct wf_error *err);
+
+#endif
