@@ -16,6 +16,7 @@
 #include "gate/draw.h"
 #include "gate/gate.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #define WF_GATE_RECORD_SCHEMA "wavefarm.gate/1"
@@ -64,6 +65,16 @@ const struct wf_json *wf_gate_record_newest(const struct wf_gate_record *r, size
 /* The newest one whose candidate (else whose base) is not PASS, else the newest. */
 const struct wf_json *wf_gate_record_telling(const struct wf_gate_record *r, size_t i);
 const uint8_t *wf_gate_record_seed(const struct wf_gate_record *r);
+/* Every line after the header, in the order of adding. */
+size_t wf_gate_record_line_count(const struct wf_gate_record *r);
+const struct wf_json *wf_gate_record_line(const struct wf_gate_record *r, size_t i);
+/* Number of the pair with this key; false: there is none. */
+bool wf_gate_record_find(const struct wf_gate_record *r, const char *key, size_t *ret);
+/* A round of the device group that no line has ended yet (the gate was killed in it):
+ * to be closed by a round line with "void". */
+bool wf_gate_record_open_round(const struct wf_gate_record *r,
+                               int device,
+                               int32_t *ret_round);
 
 /* What comes next on a device group: its round's number and the pairs that are open, in
  * the drawn order; *ret_count 0: nothing is left to do there. `ret` has room for all
