@@ -1,0 +1,354 @@
+/* A report's findings in words. */
+#include "gate/report_internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *report_text(const struct wf_json *obj, const char *key)
+{
+    const struct wf_json *v = obj != NULL ? wf_json_find(obj, key) : NULL;
+    const char *s = v != NULL ? wf_json_string(v) : NULL;
+    return s != NULL ? s : "";
+}
+
+const struct wf_json *report_object(const struct wf_json *obj, const char *key)
+{
+    const struct wf_json *v = obj != NULL ? wf_json_find(obj, key) : NULL;
+    return v != NULL && wf_json_type(v) == WF_JSON_OBJECT ? v : NULL;
+}
+
+double report_number(const struct wf_json *obj, const char *key)
+{
+    double d = (double)NAN;
+    const struct wf_json *v = obj != NULL ? wf_json_find(obj, key) : NULL;
+    return v != NULL && wf_json_as_f64(v, &d) ? d : (double)NAN;
+}
+
+bool report_flag(const struct wf_json *obj, const char *key, bool fallback)
+{
+    bool b = fallback;
+    const struct wf_json *v = obj != NULL ? wf_json_find(obj, key) : NULL;
+    return v != NULL && wf_json_as_bool(v, &b) ? b : fallback;
+}
+
+/* --- numbers --- */
+
+static double percent(double log_ratio)
+{
+    return 100 * expm1(log_ratio);
+}
+
+void wf_gate_format_effect(double log_ratio, char *ret, size_t n)
+{
+    if (isfinite(log_ratio)) {
+        (void)snprintf(ret, n, "%+.1f %%", percent(log_ratio));
+    } else {
+        (void)snprintf(ret, n, "?");
+    }
+}
+
+void wf_gate_format_interval(double low, double high, char *ret, size_t n)
+{
+    if (isfinite(low) && isfinite(high)) {
+        (void)snprintf(ret, n, "%+.1f to %+.1f %%", percent(low), percent(high));
+    } else if (isfinite(low)) {
+        (void)snprintf(ret, n, "at least %+.1f %%", percent(low));
+    } else if (isfinite(high)) {
+        (void)snprintf(ret, n, "at most %+.1f %%", percent(high));
+    } else {
+        (void)snprintf(ret, n, "anything");
+    }
+}
+
+/* --- a wrong answer --- */
+
+const char *wf_gate_answer(const struct wf_json *pair_record, const char *arm)
+{
+    return report_text(report_object(pair_record, arm), "answer");
+}
+
+/* "D[0, 17]" */
+static void format_place(const struct wf_json *element, char *ret, size_t n)
+{
+    const struct wf_json *index = wf_json_find(element, "index");
+    int len = snprintf(ret, n, "%.40s[", report_text(element, "tensor"));
+    size_t used = len > 0 ? (size_t)len : 0;
+    for (size_t i = 0; index != NULL && i < wf_json_count(index) && used < n; i++) {
+        int64_t at = 0;
+        (void)wf_json_as_i64(wf_json_at(index, i), &at);
+        len = snprintf(ret + used, n - used, "%s%" PRId64, i > 0 ? ", " : "", at);
+        used += len > 0 ? (size_t)len : 0;
+    }
+    if (used < n) {
+        (void)snprintf(ret + used, n - used, "]");
+    }
+}
+
+void wf_gate_first_wrong(const struct wf_json *result, char *ret, size_t n)
+{
+    char place[96];
+    const struct wf_json *first =
+        report_object(report_object(result, "errors"), "first");
+    const char *likely = report_text(result, "diagnosis");
+    ret[0] = '\0';
+    if (first != NULL) {
+        format_place(first, place, sizeof place);
+        (void)snprintf(ret, n, "%s got %.9g, want %.9g; likely %s", place,
+                       report_number(first, "got"), report_number(first, "want"),
+                       likely[0] != '\0' ? likely : "cause: nothing known fits");
+    } else if (likely[0] != '\0') {
+        (void)snprintf(ret, n, "likely %s", likely);
+    }
+}
+
+static void wrong_words(const struct wf_gate_row *row, char *ret, size_t n)
+{
+    char where[240];
+    const struct wf_json *arm = report_object(row->telling, "candidate");
+    const char *answer = report_text(arm, "answer");
+    const char *text = report_text(arm, "answer_text");
+    wf_gate_first_wrong(report_object(arm, "result"), where, sizeof where);
+    if (strcmp(answer, "NOT_SUPPORTED") == 0) {
+        (void)snprintf(ret, n, "the candidate does not do this case any more%s%.200s",
+                       text[0] != '\0' ? ": " : "", text);
+        return;
+    }
+    (void)snprintf(
+        ret, n, "%.40s%s%.150s%s%s", answer[0] != '\0' ? answer : "the answer is wrong",
+        text[0] != '\0' ? ": " : "", text, where[0] != '\0' ? ": " : "", where);
+}
+
+/* --- a time --- */
+
+/* "3.1 % slower (+2.2 to +4.0 %)" */
+static void effect_words(const struct wf_gate_figures *f, char *ret, size_t n)
+{
+    char interval[64];
+    const double p = percent(f->effect);
+    wf_gate_format_interval(f->low, f->high, interval, sizeof interval);
+    if (isnan(f->effect)) {
+        (void)snprintf(ret, n, "nothing is known of its time");
+    } else {
+        (void)snprintf(ret, n, "%.1f %% %s (%s)", fabs(p), p < 0 ? "faster" : "slower",
+                       interval);
+    }
+}
+
+static void time_words(const struct wf_gate_row *row, char *ret, size_t n)
+{
+    char effect[128];
+    const struct wf_gate_figures *f = &row->figures;
+    effect_words(f, effect, sizeof effect);
+    if (row->finding == WF_GATE_IS_SLOWER) {
+        (void)snprintf(ret, n, "%s, promised to catch %.3g %%", effect,
+                       100 * f->margins.d1);
+    } else if (row->finding == WF_GATE_IS_IMPROVED) {
+        (void)snprintf(ret, n, "%s", effect);
+    } else {
+        (void)snprintf(ret, n, "slower by %.3g %% is excluded: %s", 100 * f->margins.d1,
+                       effect);
+    }
+}
+
+static void undecided_words(const struct wf_gate_row *row, char *ret, size_t n)
+{
+    char effect[128];
+    const struct wf_gate_figures *f = &row->figures;
+    const char *base = wf_gate_answer(row->telling, "base");
+    if (f->reason == WF_GATE_REASON_BASE_WRONG) {
+        (void)snprintf(ret, n,
+                       "the base's answer is %.40s, the candidate's is right: no time "
+                       "to compare with",
+                       base[0] != '\0' ? base : "not right");
+        return;
+    }
+    effect_words(f, effect, sizeof effect);
+    (void)snprintf(ret, n, "neither slower nor the certificate after %d blocks: %s",
+                   f->blocks, effect);
+}
+
+static void broken_words(const struct wf_gate_report *r,
+                         const struct wf_gate_row *row,
+                         char *ret,
+                         size_t n)
+{
+    const struct wf_gate_pair *p = row->about;
+    const char *device =
+        (size_t)p->device < r->device_count ? r->device[p->device].why : "";
+    const char *note = report_text(row->telling, "note");
+    switch ((int)row->figures.reason) {
+    case WF_GATE_REASON_BLOCKS_LOST:
+        (void)snprintf(ret, n, "%d blocks were rejected%s%.200s", row->figures.lost,
+                       note[0] != '\0' ? ": " : " (throttled or faulty)", note);
+        return;
+    case WF_GATE_REASON_SENTINEL:
+        (void)snprintf(ret, n, "the device cannot be trusted: %s", device);
+        return;
+    case WF_GATE_REASON_CANCELLED:
+        (void)snprintf(ret, n, "cancelled after %d blocks", row->figures.blocks);
+        return;
+    default:
+        (void)snprintf(ret, n, "not run%s%.250s",
+                       p->refused != NULL || note[0] != '\0' ? ": " : "",
+                       p->refused != NULL ? p->refused : note);
+    }
+}
+
+static void answer_words(const struct wf_gate_report *r,
+                         const struct wf_gate_row *row,
+                         char *ret,
+                         size_t n)
+{
+    if (row->finding == WF_GATE_IS_NEW) {
+        (void)snprintf(ret, n,
+                       "new: its answer is right, there is no time to compare "
+                       "with");
+    } else {
+        (void)snprintf(ret, n, "right in both arms%s",
+                       r->measured ? "; no time was compared"
+                                   : "; times of this runtime are modelled, so none "
+                                     "was compared");
+    }
+}
+
+static void removed_words(const struct wf_gate_row *row, char *ret, size_t n)
+{
+    (void)snprintf(ret, n, "only the base has this kernel%s",
+                   row->red ? ": red by --strict or the policy" : "");
+}
+
+static void not_supported_words(const struct wf_gate_row *row, char *ret, size_t n)
+{
+    const char *text =
+        report_text(report_object(row->telling, "candidate"), "answer_text");
+    (void)snprintf(ret, n, "%s%.300s",
+                   row->about->refused != NULL ? row->about->refused
+                                               : "neither arm does this case",
+                   text[0] != '\0' && row->about->refused == NULL ? ": " : "");
+    if (row->about->refused == NULL) {
+        const size_t used = strlen(ret);
+        (void)snprintf(ret + used, n - used, "%.250s", text);
+    }
+}
+
+static void say(const struct wf_gate_report *r,
+                const struct wf_gate_row *row,
+                char *ret,
+                size_t n)
+{
+    switch (row->finding) {
+    case WF_GATE_IS_WRONG:
+        wrong_words(row, ret, n);
+        return;
+    case WF_GATE_IS_SLOWER:
+    case WF_GATE_IS_IMPROVED:
+    case WF_GATE_IS_PASS:
+        time_words(row, ret, n);
+        return;
+    case WF_GATE_IS_REMOVED:
+        removed_words(row, ret, n);
+        return;
+    case WF_GATE_IS_BROKEN:
+        broken_words(r, row, ret, n);
+        return;
+    case WF_GATE_IS_UNDECIDED:
+        undecided_words(row, ret, n);
+        return;
+    case WF_GATE_IS_NEW:
+    case WF_GATE_IS_ANSWER:
+        answer_words(r, row, ret, n);
+        return;
+    case WF_GATE_IS_NOT_SUPPORTED:
+        not_supported_words(row, ret, n);
+        return;
+    case WF_GATE_IS_UNCHANGED:
+        (void)snprintf(ret, n, "same code, arguments and inputs: not launched");
+        return;
+    case WF_GATE_IS_OPEN:
+    case WF_GATE_FINDING_COUNT:
+        break;
+    }
+    (void)snprintf(ret, n, "the gate is not over");
+}
+
+/* What the waiver does, behind the words. */
+static void say_waiver(struct wf_gate_row *row)
+{
+    const size_t used = strlen(row->words);
+    char *to = row->words + used;
+    const size_t n = sizeof(row->words) - used;
+    const struct wf_gate_waiver *w = row->waiver;
+    if (w == NULL) {
+        return;
+    }
+    if (row->waived == WF_GATE_WAIVED) {
+        (void)snprintf(to, n, "; waived by %.60s until %s: %.150s", w->author,
+                       w->expires, w->reason);
+    } else if (row->waived == WF_GATE_WAIVER_EXPIRED) {
+        (void)snprintf(to, n, "; the waiver of %.60s expired on %s", w->author,
+                       w->expires);
+    } else {
+        (void)snprintf(to, n, "; beyond the waiver of %.60s, which ends at %.3g %%",
+                       w->author, 100 * w->limit);
+    }
+}
+
+void report_words(const struct wf_gate_report *r, struct wf_gate_row *row)
+{
+    say(r, row, row->words, sizeof(row->words));
+    say_waiver(row);
+}
+
+/* --- of the whole gate --- */
+
+const char *wf_gate_guarantee(const struct wf_gate_report *r)
+{
+    return !r->measured
+               ? "Answers alone were judged: times on this runtime are modelled, and a "
+                 "model's times are no evidence of a regression."
+               : "A gate without a true regression beyond the margins is red at most once "
+                 "in 100, over all its pairs together, for any noise inside a process. "
+                 "Effects of process starts and code layout are measured (tau) and covered "
+                 "by the margin d0 >= 3 tau and the sign process.";
+}
+
+const char *wf_gate_margin_source(const struct wf_gate_report *r, size_t pair)
+{
+    const struct wf_json *pairs = wf_json_find(r->header, "pairs");
+    const struct wf_json *p = pairs != NULL ? wf_json_at(pairs, pair) : NULL;
+    const char *s = report_text(report_object(p, "margins"), "source");
+    return s[0] != '\0' ? s : "default";
+}
+
+void report_counts(const struct wf_gate_report *r, char *ret, size_t n)
+{
+    int len = snprintf(ret, n, "%zu pairs:", r->row_count);
+    const char *separator = " ";
+    for (int i = 0; i < WF_GATE_FINDING_COUNT; i++) {
+        const size_t used = len > 0 && (size_t)len < n ? (size_t)len : n - 1;
+        if (r->count[i] > 0) {
+            len += snprintf(ret + used, n - used, "%s%zu %s", separator, r->count[i],
+                            wf_gate_finding_name((enum wf_gate_finding)i));
+            separator = ", ";
+        }
+    }
+}
+
+void report_device(const struct wf_gate_report *r, char *ret, size_t n)
+{
+    const struct wf_json *d = r->device_count > 0 ? r->device[0].facts : NULL;
+    const char *name = report_text(d, "name");
+    const char *driver = report_text(d, "driver");
+    if (d == NULL) {
+        (void)snprintf(ret, n, "%s", report_text(r->header, "runtime"));
+    } else if (r->device_count > 1) {
+        (void)snprintf(ret, n, "%zu devices, the first %.60s (%.40s)", r->device_count,
+                       report_text(d, "id"), report_text(d, "model"));
+    } else {
+        (void)snprintf(ret, n, "%.90s: %.100s%s%.60s", report_text(d, "id"),
+                       name[0] != '\0' ? name : report_text(d, "model"),
+                       driver[0] != '\0' ? ", driver " : "", driver);
+    }
+}
