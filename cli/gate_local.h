@@ -21,7 +21,9 @@ struct wf_gate_options {
     bool same;           /* A/A: equal code is measured all the same */
     bool no_sentinels;
     bool answers_only;
-    int max_blocks; /* 0: the rule's */
+    int max_blocks;                  /* 0: the rule's */
+    const struct wf_gate_rule *rule; /* NULL: WF_GATE_PR_RULE; bisect and history split
+                                        their error rate over gates */
     uint64_t seed_offset;
     int64_t deadline_ns, lock_timeout_ns;
     int threads;
