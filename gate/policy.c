@@ -46,7 +46,8 @@ static enum wf_status read_margin(const struct wf_json *v,
     status = status == WF_OK ? wf_json_opt_string(v, "comment", &comment, err) : status;
     status = status == WF_OK ? wf_json_get_f64(v, "d0", &ret->d0, err) : status;
     status = status == WF_OK ? wf_json_get_f64(v, "d1", &ret->d1, err) : status;
-    if (status == WF_OK && !(ret->d0 >= 0 && ret->d0 < ret->d1 && ret->d1 <= 1)) {
+    if (status == WF_OK &&
+        !(ret->d0 >= 0 && ret->d1 - ret->d0 >= 1e-5 && ret->d1 <= 1)) {
         status =
             wf_errorf(err, WF_EINVAL,
                       "d0 %g and d1 %g: 0 <= d0 < d1 <= 1 is wanted (0.02 is 2 %%)",
