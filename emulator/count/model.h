@@ -22,6 +22,8 @@ struct em_totals {
 const char *em_class_name(enum em_class class); /* "vmem_load" */
 /* Passes of a matrix instruction and what it multiplies and adds; false: it is none. */
 bool em_mfma_work(enum em_opcode op, unsigned *ret_passes, uint64_t *ret_flops);
+/* Cycles of a SIMD's vector unit that an instruction of it takes: 4, or 16. */
+unsigned em_valu_cycles(const struct em_op *op);
 void em_totals(const struct em_counts *counts,
                const struct em_code *code,
                struct em_totals *ret);

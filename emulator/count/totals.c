@@ -49,7 +49,7 @@ bool em_mfma_work(enum em_opcode op, unsigned *ret_passes, uint64_t *ret_flops)
 }
 
 /* Multiplications of 32 bits have a quarter of the rate, as transcendentals have. */
-static unsigned valu_cycles(const struct em_op *op)
+unsigned em_valu_cycles(const struct em_op *op)
 {
     switch (op->in.op) {
     case EM_v_mul_lo_u32:
@@ -71,7 +71,7 @@ static void add(const struct em_op *op, uint64_t times, struct em_totals *t)
     case EM_CLASS_VALU:
     case EM_CLASS_TRANS:
     case EM_CLASS_F64:
-        t->valu_cycles += times * valu_cycles(op);
+        t->valu_cycles += times * em_valu_cycles(op);
         break;
     case EM_CLASS_MFMA: {
         unsigned passes;
