@@ -282,18 +282,85 @@ enum wf_status elf_relocations(const struct elf *elf,
     return st;
 }
 
+/* The section of names; size 0 where the file has none. */
+static enum wf_status open_names(const struct elf *elf,
+                                 struct section *ret,
+                                 struct wf_error *err)
+{
+    *ret = (struct section){ 0 };
+    if (elf->names_section < elf->section_count) {
+        *ret = section_at(elf, elf->names_section);
+    }
+    return at(elf, ret->offset, ret->size) == NULL
+               ? bad(elf, "section names outside the file", err)
+               : WF_OK;
+}
+
+enum wf_status elf_section_at(const struct elf *elf,
+                              uint32_t i,
+                              struct elf_section *ret,
+                              struct wf_error *err)
+{
+    struct section names;
+    enum wf_status st = open_names(elf, &names, err);
+    if (st != WF_OK) {
+        return st;
+    }
+    const uint8_t *p = elf->data + elf->section_offset + (uint64_t)i * SECTION_BYTES;
+    const struct section s = section_at(elf, i);
+    const bool empty = s.type == ELF_SECTION_NOBITS || s.type == 0;
+    *ret =
+        (struct elf_section){ .name =
+                                  names.size == 0 ? "" : string_at(elf, &names, s.name),
+                              .type = s.type,
+                              .link = s.link,
+                              .info = u32(p + 44),
+                              .flags = s.flags,
+                              .address = u64(p + 16),
+                              .offset = s.offset,
+                              .bytes = s.size,
+                              .align = u64(p + 48),
+                              .entry_bytes = s.entry,
+                              .data = empty ? NULL : at(elf, s.offset, s.size) };
+    if (ret->name == NULL) {
+        return bad(elf, "section without a name", err);
+    }
+    return ret->data == NULL && !empty ? bad(elf, "section outside the file", err)
+                                       : WF_OK;
+}
+
+enum wf_status elf_symbol_at(const struct elf *elf,
+                             uint32_t table,
+                             uint64_t i,
+                             struct elf_symbol *ret,
+                             struct wf_error *err)
+{
+    struct section t, names;
+    if (table >= elf->section_count) {
+        return bad(elf, "symbol table that is not there", err);
+    }
+    t = section_at(elf, table);
+    enum wf_status st = open_table(elf, &t, &names, err);
+    if (st != WF_OK) {
+        return st;
+    }
+    if (i >= t.size / SYMBOL_BYTES) {
+        return bad(elf, "symbol that is not there", err);
+    }
+    *ret = symbol_at(elf, &t, &names, i);
+    return ret->name == NULL ? bad(elf, "symbol without a name", err) : WF_OK;
+}
+
 enum wf_status elf_section(const struct elf *elf,
                            const char *name,
                            const uint8_t **ret,
                            size_t *ret_bytes,
                            struct wf_error *err)
 {
-    struct section names = { 0 };
-    if (elf->names_section < elf->section_count) {
-        names = section_at(elf, elf->names_section);
-    }
-    if (at(elf, names.offset, names.size) == NULL) {
-        return bad(elf, "section names outside the file", err);
+    struct section names;
+    enum wf_status st = open_names(elf, &names, err);
+    if (st != WF_OK) {
+        return st;
     }
     for (uint32_t i = 0; i < elf->section_count; i++) {
         struct section s = section_at(elf, i);

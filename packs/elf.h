@@ -61,6 +61,28 @@ struct elf_relocation {
     struct elf_symbol symbol; /* name "" where it has none */
 };
 
+enum {
+    ELF_SECTION_SYMTAB = 2,
+    ELF_SECTION_STRTAB = 3,
+    ELF_SECTION_RELA = 4,
+    ELF_SECTION_NOTE = 7,
+    ELF_SECTION_NOBITS = 8,
+    ELF_SECTION_REL = 9,
+    ELF_SECTION_DYNSYM = 11
+};
+enum { /* of a section's flags */
+    ELF_SECTION_ALLOC = 2,
+    ELF_SECTION_EXECUTE = 4,
+    ELF_SECTION_INFO_LINK = 0x40
+};
+
+struct elf_section {
+    const char *name; /* in the file, NUL-terminated; "" where the file has no names */
+    uint32_t type, link, info;
+    uint64_t flags, address, offset, bytes, align, entry_bytes;
+    const uint8_t *data; /* in the file, checked; NULL for NOBITS */
+};
+
 bool elf_is_elf(const void *data, size_t bytes);
 /* `data` and `source` outlive *ret. EPARSE with the reason. */
 enum wf_status elf_open(const void *data,
@@ -92,6 +114,20 @@ enum wf_status elf_relocations(const struct elf *elf,
                                                        struct wf_error *err),
                                void *ctx,
                                struct wf_error *err);
+
+/* Section i < section_count; EPARSE where its name or content is not in the file. */
+enum wf_status elf_section_at(const struct elf *elf,
+                              uint32_t i,
+                              struct elf_section *ret,
+                              struct wf_error *err);
+
+/* Symbol i of the symbol table that is section `table`; EPARSE where either is not
+ * there. */
+enum wf_status elf_symbol_at(const struct elf *elf,
+                             uint32_t table,
+                             uint64_t i,
+                             struct elf_symbol *ret,
+                             struct wf_error *err);
 
 /* Content of the first section of that name; ENOTFOUND. */
 enum wf_status elf_section(const struct elf *elf,
