@@ -109,6 +109,134 @@ double noise_fill(enum noise_kind kind,
     return layout;
 }
 
+/* --- sessions --- */
+
+/* Normals and uniforms have streams of their own, so that no two draws share a word. */
+struct session {
+    const struct noise *k;
+    struct draw normals, uniforms;
+    double layout[2];
+    double ramp_from, ramp_step;
+};
+
+static void step_path(const struct noise *k, struct session *s, struct noise_path *p)
+{
+    const double leave = 1 / k->dwell;
+    const double enter = leave * k->share / (1 - k->share);
+    const double u = uniform(&s->uniforms);
+    const double e = normal(&s->normals);
+    if (!p->begun) {
+        p->begun = true;
+        p->slow = u < k->share;
+        p->drift = e;
+    } else {
+        p->slow = p->slow ? u >= leave : u < enter;
+        p->drift = k->phi * p->drift + sqrt(1 - k->phi * k->phi) * e;
+    }
+}
+
+static void begin_session(const struct noise_session *in, struct session *s)
+{
+    const struct noise *k = &KINDS[in->kind];
+    const size_t length = in->ramp_slots > in->slots ? in->ramp_slots : in->slots;
+    const double sd = in->layout < 0 ? k->layout : in->layout;
+    *s = (struct session){ .k = k,
+                           .normals = { in->seed, 4 * in->run, 0 },
+                           .uniforms = { in->seed, 4 * in->run + 1, 0 } };
+    s->layout[0] = sd * normal(&s->normals);
+    s->layout[1] = sd * normal(&s->normals);
+    s->ramp_step = length > 1 ? k->ramp / (double)(length - 1) : 0;
+    const double place = uniform(&s->uniforms);
+    s->ramp_from = in->path != NULL ? s->ramp_step * (double)in->path->slots
+                                    : k->ramp * place * (double)(length - in->slots) /
+                                          (double)length;
+}
+
+static void fill_slot(const struct session *s,
+                      struct draw *outliers,
+                      const struct noise_session *in,
+                      size_t slot,
+                      double base,
+                      double *x)
+{
+    double u[NOISE_SLOT];
+    wf_rng_fill_normal(in->seed, 4 * in->run + 2, slot * NOISE_SLOT, x, NOISE_SLOT);
+    wf_rng_fill_uniform(in->seed, 4 * in->run + 3, slot * NOISE_SLOT, u, NOISE_SLOT);
+    for (int i = 0; i < NOISE_SLOT; i++) {
+        x[i] = base + s->k->jitter * x[i];
+        if (u[i] < s->k->outlier) {
+            x[i] += exponential(outliers, s->k->size);
+        }
+    }
+}
+
+void noise_session(const struct noise_session *in,
+                   const unsigned char *arm,
+                   double *ret_log_ns)
+{
+    struct noise_path own = { .begun = false };
+    struct noise_path *path = in->path != NULL ? in->path : &own;
+    struct session s;
+    begin_session(in, &s);
+    for (size_t i = 0; i < in->slots; i++) {
+        step_path(s.k, &s, path);
+        double base = s.layout[arm[i]] + (arm[i] != 0 ? in->effect : 0) +
+                      s.k->drift * path->drift + (path->slow ? s.k->mode : 0) +
+                      s.ramp_from + s.ramp_step * (double)i;
+        if (s.k->slot > 0 && uniform(&s.uniforms) < s.k->slot) {
+            base += exponential(&s.uniforms, s.k->size);
+        }
+        fill_slot(&s, &s.uniforms, in, i, base, ret_log_ns + i * NOISE_SLOT);
+    }
+    path->slots += in->slots;
+}
+
+double noise_slot_value(const double log_ns[NOISE_SLOT])
+{
+    double least = log_ns[0];
+    double most = log_ns[0];
+    double sum = 0;
+    for (int i = 0; i < NOISE_SLOT; i++) {
+        least = log_ns[i] < least ? log_ns[i] : least;
+        most = log_ns[i] > most ? log_ns[i] : most;
+        sum += log_ns[i];
+    }
+    return (sum - least - most) / (NOISE_SLOT - 2);
+}
+
+double noise_layout(enum noise_kind kind)
+{
+    return KINDS[kind].layout;
+}
+
+#define REGISTRY_BLOCKS 4000
+#define REGISTRY_CUT    0.03
+#define SESSION_SLOTS   160
+
+double noise_slot_sd(enum noise_kind kind)
+{
+    static const unsigned char arm[4];
+    double sum = 0;
+    for (uint64_t run = 0; run < REGISTRY_BLOCKS; run++) {
+        double x[4 * NOISE_SLOT], y[4], mean = 0;
+        noise_session(&(struct noise_session){ .kind = kind,
+                                               .slots = 4,
+                                               .ramp_slots = SESSION_SLOTS,
+                                               .seed = 1,
+                                               .run = run },
+                      arm, x);
+        for (int i = 0; i < 4; i++) {
+            y[i] = noise_slot_value(x + i * NOISE_SLOT);
+            mean += y[i] / 4;
+        }
+        for (int i = 0; i < 4; i++) {
+            const double r = fmin(fmax(y[i] - mean, -REGISTRY_CUT), REGISTRY_CUT);
+            sum += r * r;
+        }
+    }
+    return sqrt(sum / (REGISTRY_BLOCKS * 3));
+}
+
 /* --- the law --- */
 
 struct noise_law {

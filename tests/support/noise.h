@@ -9,6 +9,7 @@
 #ifndef WF_TESTS_SUPPORT_NOISE_H
 #define WF_TESTS_SUPPORT_NOISE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,6 +43,42 @@ double noise_fill(enum noise_kind kind,
                   uint64_t run,
                   double *log_ns,
                   size_t n);
+
+/* --- sessions of two arms, as a gate or an A/B tool measures them --- */
+
+/* What the device brings from one session into the next. All zero: a fresh device. */
+struct noise_path {
+    bool begun, slow;
+    double drift; /* in standard deviations */
+    size_t slots; /* measured so far */
+};
+
+struct noise_session {
+    enum noise_kind kind;
+    size_t slots;
+    size_t ramp_slots;       /* length of the session that this is a part of, begun at a
+                                random place of it; 0: it is all of it */
+    double layout;           /* standard deviation of what a process does to an arm;
+                                negative: the kind's */
+    double effect;           /* log of the time ratio of arm 1 to arm 0 */
+    uint64_t seed, run;      /* the same give the same noise, whatever the kind */
+    struct noise_path *path; /* NULL: a device of its own. Else drift, mode and ramp go
+                                on from there (ramp_slots: of the whole path) */
+};
+
+/* Logarithms of slots * NOISE_SLOT times; arm[i] is the arm (0 or 1) of slot i. Each
+ * arm has one layout effect in the session, which is one process. */
+void noise_session(const struct noise_session *s,
+                   const unsigned char *arm,
+                   double *ret_log_ns);
+/* A slot's value: the mean of the middle three of its five. */
+double noise_slot_value(const double log_ns[NOISE_SLOT]);
+/* What a registry would know of a kind: standard deviation of slots within a block of
+ * four of one process, residuals cut at 3 %. */
+double noise_slot_sd(enum noise_kind kind);
+double noise_layout(enum noise_kind kind);
+
+/* --- the law of a run --- */
 
 /* Median of the law of the first `n` of `of` samples, their times taken together, in
  * logarithms and without the layout effect: exact but for 2^18 draws (and what a ramp
