@@ -83,6 +83,7 @@ static struct filler registers_json(const struct isa_kernel *k, struct wf_error 
     put_i64(&f, "agprs", k->agprs);
     put_i64(&f, "accum_offset", k->accum_offset);
     put_i64(&f, "sgprs", k->sgprs);
+    put_i64(&f, "allocated", (k->vgprs + k->agprs + 7) / 8 * 8);
     put_i64(&named, "vgprs", k->named_vgprs);
     put_i64(&named, "agprs", k->named_agprs);
     put_i64(&named, "sgprs", k->named_sgprs);
