@@ -277,6 +277,7 @@ void wf_gate_close_device(struct wf_gate *g, int device, enum wf_gate_reason why
 
 void wf_gate_close(struct wf_gate *g, enum wf_gate_reason why)
 {
+    g->closed = why;
     gate_devices_count(g);
     for (size_t i = 0; i < g->count; i++) {
         close_pair(g, &g->pair[i], why);

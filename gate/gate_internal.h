@@ -75,6 +75,7 @@ struct wf_gate {
     size_t count, cap;
     struct gate_device *device;
     size_t device_count;
+    enum wf_gate_reason closed; /* by wf_gate_close; NONE */
     /* Of the rule. log_least: below log(1 / alpha), by more than rounding. */
     double log_least, log_sign_least, log_pass[2], log_same_most, log_improving;
 };
@@ -103,5 +104,12 @@ double gate_log_mean(double log_a, double log_b); /* log((a + b) / 2) */
 void gate_devices_count(struct wf_gate *g);
 void gate_sentinels_judge(struct wf_gate *g);
 void gate_sentinels_end(struct wf_gate *g);
+/* wf_gate_device_is_good with the sentinel's name given; *ret_pair is it. */
+bool gate_device_culprit(const struct wf_gate *g, int device, size_t *ret_pair);
+void gate_sentinel_say(const struct wf_gate *g,
+                       size_t pair,
+                       const char *name,
+                       char *ret,
+                       size_t n);
 
 #endif

@@ -4,7 +4,10 @@
  *   {"kind":"header", ...}  gate, seed, rule, packs with provenance, suite, policy, and
  *                           the pairs with their margins: written before any launch
  *   {"kind":"pair", ...}    one pair's part of one round (runner/pair.h)
- *   {"kind":"round", ...}   the round's facts; "void": why its blocks do not count
+ *   {"kind":"round", ...}   the round's facts; "void": why nothing of it counts
+ *   {"kind":"close", ...}   no more rounds on a group ("group": null: on all of them),
+ *                           with the reason: "cancelled" or "not-run"
+ *   {"kind":"static", ...}  static comparison, kept for the report
  *   {"kind":"verdict", ...} figures of every pair and of the gate, the last line
  *
  * The same lines are what a farm stores and serves. */
@@ -40,8 +43,9 @@ enum wf_status wf_gate_record_create(struct wf_json *header,
                                      struct wf_gate_record **ret,
                                      struct wf_error *err);
 void wf_gate_record_free(struct wf_gate_record *r);
-/* One further line, taken over also on error. Blocks count when their round's line has
- * come (a round that was cut short ends with one that says so); EINVAL names what is
+/* One further line, taken over also on error. Rounds of a group are numbered from 1
+ * without gaps. Blocks count when their round's line has come: what the round should
+ * have brought and did not (cut short, void) counts as lost; EINVAL names what is
  * wrong with the line: a pair, mask or round that the seed does not give, a second
  * record of the same pair and round. After a verdict line nothing may follow. */
 enum wf_status wf_gate_record_add(struct wf_gate_record *r,
@@ -62,7 +66,8 @@ const struct wf_gate_pair *wf_gate_record_pair(const struct wf_gate_record *r,
 struct wf_gate *wf_gate_record_gate(struct wf_gate_record *r);
 /* The newest record of the pair, NULL before the first: answers, diagnosis. */
 const struct wf_json *wf_gate_record_newest(const struct wf_gate_record *r, size_t i);
-/* The newest one whose candidate (else whose base) is not PASS, else the newest. */
+/* The newest one whose candidate (else whose base) is not PASS, of rounds that counted;
+ * else the newest. */
 const struct wf_json *wf_gate_record_telling(const struct wf_gate_record *r, size_t i);
 const uint8_t *wf_gate_record_seed(const struct wf_gate_record *r);
 /* Every line after the header, in the order of adding. */
@@ -75,6 +80,22 @@ bool wf_gate_record_find(const struct wf_gate_record *r, const char *key, size_t
 bool wf_gate_record_open_round(const struct wf_gate_record *r,
                                int device,
                                int32_t *ret_round);
+
+/* Whether a same-code sentinel of the group's round under way is off its level
+ * (gate/level.h) in the rounds before it: the round's line should then be void, with
+ * *ret_why. Call before the round's line is added. */
+bool wf_gate_record_level_is_off(const struct wf_gate_record *r,
+                                 int device,
+                                 char *ret_why,
+                                 size_t n);
+/* A line of kind "close". `device` -1: all groups. Rounds under way must be ended
+ * before it is added. */
+enum wf_status wf_gate_record_close(const struct wf_gate_record *r,
+                                    int device,
+                                    enum wf_gate_reason reason,
+                                    const char *why,
+                                    struct wf_json **ret,
+                                    struct wf_error *err);
 
 /* What comes next on a device group: its round's number and the pairs that are open, in
  * the drawn order; *ret_count 0: nothing is left to do there. `ret` has room for all
@@ -91,13 +112,14 @@ enum wf_status wf_gate_record_next(struct wf_gate_record *r,
                                    size_t *ret_count,
                                    struct wf_error *err);
 
-/* The verdict line for the state reached; caller frees. Numbers have 17 digits. */
+/* The verdict line for the state reached; caller frees. Numbers read back to the same
+ * bits. What is still OPEN is said so: close first. */
 enum wf_status wf_gate_record_verdict(struct wf_gate_record *r,
                                       struct wf_json **ret,
                                       struct wf_error *err);
-/* Computes everything anew from the blocks and compares with the stored verdict line,
- * bit by bit. *ret_differences: how many figures differ (0: the same); each is told to
- * `say`. ENOTFOUND: the record has no verdict line. */
+/* Compares what the blocks lead to (computed while the lines were added) with the
+ * stored verdict line, bit by bit. *ret_differences: how many figures differ (0: the
+ * same); each is told to `say`. ENOTFOUND: the record has no verdict line. */
 enum wf_status wf_gate_record_replay(struct wf_gate_record *r,
                                      void (*say)(void *ctx, const char *line),
                                      void *ctx,

@@ -128,29 +128,39 @@ void gate_sentinels_end(struct wf_gate *g)
     }
 }
 
-static void say(const struct wf_gate *g, size_t i, char *ret, size_t n)
+void gate_sentinel_say(const struct wf_gate *g,
+                       size_t pair,
+                       const char *name,
+                       char *ret,
+                       size_t n)
 {
-    const struct gate_pair *p = &g->pair[i];
+    const struct gate_pair *p = &g->pair[pair];
 
     if (p->outside) {
-        (void)snprintf(ret, n, "pair %zu (%s): %s", i, wf_gate_role_name(p->role),
-                       wf_gate_reason_name(p->reason));
+        (void)snprintf(ret, n, "%s: %s", name, wf_gate_reason_name(p->reason));
     } else if (p->role == WF_GATE_SENTINEL_SAME && p->spoke) {
         (void)snprintf(ret, n,
-                       "pair %zu (%s): equal code shows a difference (W reached %g "
-                       "within %zu blocks)",
-                       i, wf_gate_role_name(p->role), g->rule.same_most,
-                       p->block_count);
+                       "%s: equal code shows a difference (W reached %g within %zu "
+                       "blocks)",
+                       name, g->rule.same_most, p->block_count);
     } else if (p->lost >= g->rule.max_lost) {
-        (void)snprintf(ret, n, "pair %zu (%s): %d blocks were rejected or not run", i,
-                       wf_gate_role_name(p->role), p->lost);
+        (void)snprintf(ret, n, "%s: %d blocks were rejected or not run", name, p->lost);
     } else {
         (void)snprintf(ret, n,
-                       "pair %zu (%s): its added work was not found in %zu blocks (W "
-                       "%.3g, asked %g)",
-                       i, wf_gate_role_name(p->role), p->block_count,
-                       wf_exact_exp(p->log_w[W_SLOWER]), g->rule.same_most);
+                       "%s: its added work was not found in %zu blocks (W %.3g, asked "
+                       "%g)",
+                       name, p->block_count, wf_exact_exp(p->log_w[W_SLOWER]),
+                       g->rule.same_most);
     }
+}
+
+bool gate_device_culprit(const struct wf_gate *g, int device, size_t *ret_pair)
+{
+    if (device < 0 || (size_t)device >= g->device_count || !g->device[device].bad) {
+        return false;
+    }
+    *ret_pair = g->device[device].why;
+    return true;
 }
 
 bool wf_gate_device_is_good(const struct wf_gate *g,
@@ -158,12 +168,17 @@ bool wf_gate_device_is_good(const struct wf_gate *g,
                             char *ret_why,
                             size_t n)
 {
+    char name[64];
+    size_t pair = 0;
+
     if (n > 0) {
         ret_why[0] = '\0';
     }
-    if (device < 0 || (size_t)device >= g->device_count || !g->device[device].bad) {
+    if (!gate_device_culprit(g, device, &pair)) {
         return true;
     }
-    say(g, g->device[device].why, ret_why, n);
+    (void)snprintf(name, sizeof name, "pair %zu (%s)", pair,
+                   wf_gate_role_name(g->pair[pair].role));
+    gate_sentinel_say(g, pair, name, ret_why, n);
     return false;
 }
