@@ -14,10 +14,14 @@
 #include "runner/result.h"
 #include "runner/subject_client.h"
 
-#define JUDGE_GUARD_BYTES 4096u /* at least, where there are guard zones */
-#define JUDGE_NO_OBJECT   UINT32_MAX
-#define JUDGE_POISON_TYPE 0x100u /* no byte */
-#define SECOND_NS         ((int64_t)1000000000)
+#define JUDGE_GUARD_BYTES  4096u /* at least, where there are guard zones */
+#define JUDGE_NO_OBJECT    UINT32_MAX
+#define JUDGE_POISON_TYPE  0x100u /* no byte */
+#define SECOND_NS          ((int64_t)1000000000)
+/* Of a pair's arms: the second one's code and programs have numbers from here on; the
+ * last objects are for what belongs to no set. */
+#define JUDGE_PAIR_NUMBERS (WF_SP_MAX_PROGRAMS / 2)
+#define JUDGE_PAIR_SPARE   16u
 
 /* Names that expressions may use about the device; `occupancy` is found when first
  * asked for. */
@@ -50,6 +54,15 @@ struct judge_zone {
     bool before;
 };
 
+/* Where numbers of the subject begin that two arms of a pair do not share; all 0: a
+ * task that has the subject to itself. */
+struct judge_base {
+    uint32_t buffer; /* objects between the tensors of a set and its buffers */
+    uint32_t stride; /* objects of a set; 0: its tensors and buffers */
+    uint32_t spare;  /* objects from the end on that are the other's */
+    uint32_t program, code, library;
+};
+
 struct judge {
     const struct wf_execute_request *request;
     struct result *result;
@@ -59,6 +72,12 @@ struct judge {
     bool subject_failed; /* the last error came from the subject */
     bool kernel_in;      /* other people's code has been loaded into the subject */
     void (*say)(const char *line); /* progress for the caller */
+
+    struct judge_base base;
+    struct judge *twin;  /* the other arm of a pair while both are on the device: it has
+                            the same tensors and inputs; NULL: there is none */
+    bool has_twins_case; /* it frees the case and what it reads from */
+    bool has_twins_tensors; /* it has allocated them */
 
     struct wf_dataset_store *datasets;
     struct wf_case *c;
@@ -91,6 +110,12 @@ struct judge {
     uint64_t splice_base, splice_offset;
     uint64_t stale_digest; /* of the outputs before inputs changed under the kernel */
     struct wf_reference *reference;
+    struct judge_reference_key {
+        uint64_t seed_offset;
+        int64_t split;
+        enum wf_dtype accumulate_type;
+    } reference_key;
+    bool has_twins_reference;
     unsigned workspace_poison; /* byte */
     unsigned output_fill;      /* byte, or JUDGE_POISON_TYPE: the type's own poison */
     bool emulates;             /* the runtime takes options and reports launches */
@@ -136,7 +161,8 @@ void judge_scope_init(struct judge *j);
 uint32_t judge_tensor_object(const struct judge *j, size_t set, size_t tensor);
 uint32_t judge_buffer_object(const struct judge *j, size_t set, size_t buffer);
 uint32_t judge_pristine_object(const struct judge *j, size_t tensor);
-bool judge_has_inout(const struct judge *j); /* a tensor that is read and written */
+bool judge_has_inout(const struct judge *j);     /* a tensor that is read and written */
+size_t judge_set_objects(const struct judge *j); /* numbers that a set takes */
 enum wf_status judge_allocate(struct judge *j, size_t sets, struct wf_error *err);
 enum wf_status judge_set_programs(struct judge *j, struct wf_error *err);
 enum wf_status judge_set_reset(struct judge *j, struct wf_error *err);
@@ -224,6 +250,7 @@ enum wf_status judge_read_tensor(struct judge *j,
 enum wf_status judge_make_reference(struct judge *j,
                                     uint64_t seed_offset,
                                     struct wf_error *err);
+void judge_drop_reference(struct judge *j);
 /* Guard zones, inputs, padding, then the reference, for one set. `what` says which
  * launches wrote it. Sets the answer and `done` when something is wrong. */
 enum wf_status judge_verify(struct judge *j,
@@ -306,13 +333,30 @@ enum wf_status judge_note_emulation(struct judge *j, struct wf_error *err);
 
 /* judge_flow.c */
 enum wf_status judge_run(struct judge *j, struct wf_error *err);
+/* The parts of it: code and buffers of the first set; programs and the reset list, once
+ * the inputs are written; the launches on equal inputs; what the timed launches left in
+ * `set`. */
+enum wf_status judge_place(struct judge *j, struct wf_error *err);
+enum wf_status judge_set_launches(struct judge *j, struct wf_error *err);
+enum wf_status judge_check_launches(struct judge *j,
+                                    struct wf_sp_ran *ret_ran,
+                                    struct wf_error *err);
+enum wf_status judge_verify_timed(struct judge *j, size_t set, struct wf_error *err);
+/* The result when all is over; `st` and `err`: how it ended. An error return is the
+ * runner's own failure. */
+enum wf_status judge_end(struct judge *j, enum wf_status st, struct wf_error *err);
 enum wf_status judge_launch(struct judge *j,
                             struct wf_sp_ran *ret,
                             struct wf_error *err);
 /* Seed offset of the inputs of the timed launches. */
 uint64_t judge_timed_offset(const struct judge *j);
+void judge_note_memory(struct judge *j);
 
-/* judge_measure.c: `checked` is how long the checked launch took. */
+/* judge_measure.c: copies of the buffers that the options ask for, EUNSUPPORTED says
+ * why there are none; `checked` is how long the checked launch took. */
+enum wf_status judge_find_sets(const struct judge *j,
+                               size_t *ret,
+                               struct wf_error *err);
 enum wf_status judge_measure(struct judge *j,
                              const struct wf_sp_ran *checked,
                              size_t *ret_last_set,

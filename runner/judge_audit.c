@@ -122,7 +122,7 @@ static enum wf_status begin(struct judge *j, struct wf_error *err)
     j->audit = a;
     a->with_ns = (double)INFINITY;
     a->without_ns = (double)INFINITY;
-    a->fresh = (uint32_t)(WF_SP_MAX_OBJECTS - 1 - j->tensor_count);
+    a->fresh = (uint32_t)(WF_SP_MAX_OBJECTS - 1 - j->tensor_count) - j->base.spare;
     a->trail = a->fresh - 1;
     a->input = wf_calloc(j->tensor_count + 1, sizeof(*a->input));
     a->output = wf_calloc(j->tensor_count + 1, sizeof(*a->output));
@@ -304,7 +304,7 @@ static enum wf_status add_visit(const struct judge *j,
                                        .source = a->fresh,
                                        .offset = (int64_t)v->output_at,
                                        .from = (int64_t)LAUNCHES_MAX * SLOT_BYTES };
-    const struct wf_sp_step launch = { .object = 0 };
+    const struct wf_sp_step launch = { .object = j->base.program };
     const struct wf_sp_step keep = { .bytes = v->output_bytes,
                                      .object = a->trail,
                                      .source = output,

@@ -43,9 +43,11 @@ enum wf_status meter_run_group(struct meter *m,
     if (expected_ns > 0 && expected_ns < 600e9) {
         limit_ns += (int64_t)(20 * expected_ns);
     }
+    struct wf_sp_measure asked = *want;
+    asked.base = m->j->base.program;
     ret->start_ns = wf_monotonic_ns();
     enum wf_status st =
-        judge_call(m->j, WF_SP_MEASURE, want, sizeof(*want), limit_ns, &reply, err);
+        judge_call(m->j, WF_SP_MEASURE, &asked, sizeof(asked), limit_ns, &reply, err);
     ret->wall_ns = wf_monotonic_ns() - ret->start_ns;
     if (st == WF_OK) {
         st = unpack_group(&reply, want->batches, ret, err);

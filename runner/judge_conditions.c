@@ -65,22 +65,32 @@ static pid_t subject_pid(const struct judge *j)
     return j->subject ? subject_client_pid(j->subject) : 0;
 }
 
-enum wf_status meter_begin(struct meter *m, struct wf_error *err)
+enum wf_status meter_place(struct meter *m, struct wf_error *err)
 {
     struct placement plan;
+    struct judge *j = m->j;
+    if (m->is_placed) {
+        placement_leave(&m->placed, 0); /* the subject before is gone */
+    }
+    placement_of_device(j->request->device, judge_sysfs_root(), &plan);
+    placement_enter(&plan, subject_pid(j), &m->placed);
+    m->is_placed = true;
+    wf_json_free(j->result->placement);
+    j->result->placement = NULL;
+    return placement_json(&m->placed, &j->result->placement, err);
+}
+
+enum wf_status meter_begin(struct meter *m, struct wf_error *err)
+{
     struct judge *j = m->j;
     enum wf_status st = judge_lock_device(j, &m->lock, err);
     if (st != WF_OK) {
         return st;
     }
-    placement_of_device(j->request->device, judge_sysfs_root(), &plan);
-    placement_enter(&plan, subject_pid(j), &m->placed);
-    m->is_placed = true;
+    st = meter_place(m, err);
     telemetry_wait_first(j->telemetry, FIRST_READING_NS);
     telemetry_read_errors(j->telemetry, ERRORS_LIMIT_NS, &m->errors_before);
-    wf_json_free(j->result->placement);
-    j->result->placement = NULL;
-    return placement_json(&m->placed, &j->result->placement, err);
+    return st;
 }
 
 /* --- what was found --- */

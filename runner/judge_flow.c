@@ -23,40 +23,48 @@ enum wf_status judge_launch(struct judge *j,
                             struct wf_sp_ran *ret,
                             struct wf_error *err)
 {
-    struct wf_sp_run run = { 0, 1 };
+    struct wf_sp_run run = { j->base.program, 1 };
     return judge_get(j, WF_SP_RUN, &run, sizeof(run), j->request->kernel_deadline_ns,
                      ret, sizeof(*ret), err);
 }
 
-/* Code, buffers, inputs and programs of the first set. */
-static enum wf_status prepare(struct judge *j, struct wf_error *err)
+enum wf_status judge_place(struct judge *j, struct wf_error *err)
 {
-    int64_t start_ns = wf_monotonic_ns();
-    j->say("stage prepare");
     judge_set_finds(j, 0);
     enum wf_status st = judge_load_code(j, err);
     if (st == WF_OK && j->kernel->kind == WF_KERNEL_LIBRARY) {
         st = judge_library_query(j, err);
     }
-    if (st == WF_OK) {
-        st = judge_allocate(j, 1, err);
+    return st == WF_OK ? judge_allocate(j, 1, err) : st;
+}
+
+enum wf_status judge_set_launches(struct judge *j, struct wf_error *err)
+{
+    enum wf_status st = WF_OK;
+    if (j->kernel->kind == WF_KERNEL_CODE_OBJECT) {
+        st = judge_set_programs(j, err);
     }
+    return st == WF_OK ? judge_set_reset(j, err) : st;
+}
+
+static enum wf_status prepare(struct judge *j, struct wf_error *err)
+{
+    int64_t start_ns = wf_monotonic_ns();
+    j->say("stage prepare");
+    enum wf_status st = judge_place(j, err);
     if (st == WF_OK) {
         st = judge_write_inputs(j, j->request->seed_offset, err);
     }
-    if (st == WF_OK && j->kernel->kind == WF_KERNEL_CODE_OBJECT) {
-        st = judge_set_programs(j, err);
-    }
     if (st == WF_OK) {
-        st = judge_set_reset(j, err);
+        st = judge_set_launches(j, err);
     }
     j->result->phases.prepare += wf_monotonic_ns() - start_ns;
     return st;
 }
 
-static enum wf_status checked_launches(struct judge *j,
-                                       struct wf_sp_ran *ret_ran,
-                                       struct wf_error *err)
+enum wf_status judge_check_launches(struct judge *j,
+                                    struct wf_sp_ran *ret_ran,
+                                    struct wf_error *err)
 {
     char digest[32];
     j->say("stage launch");
@@ -140,6 +148,21 @@ static enum wf_status check_other_set(struct judge *j, size_t set, struct wf_err
     return st;
 }
 
+enum wf_status judge_verify_timed(struct judge *j, size_t set, struct wf_error *err)
+{
+    enum wf_status st = judge_make_reference(j, judge_timed_offset(j), err);
+    if (st == WF_OK) {
+        st = judge_verify(j, set, "timed launches", err);
+    }
+    if (st == WF_OK && j->done) {
+        st = check_replay(j, set, err);
+    }
+    if (st == WF_OK && !j->done) {
+        st = check_other_set(j, set, err);
+    }
+    return st == WF_OK && !j->done ? judge_repeat_timed(j, set, err) : st;
+}
+
 static enum wf_status timed_launches(struct judge *j,
                                      const struct wf_sp_ran *ran,
                                      struct wf_error *err)
@@ -148,25 +171,10 @@ static enum wf_status timed_launches(struct judge *j,
     int64_t start_ns = wf_monotonic_ns();
     enum wf_status st = judge_measure(j, ran, &last_set, err);
     j->result->phases.measure += wf_monotonic_ns() - start_ns;
-    if (st != WF_OK || j->done) {
-        return st;
-    }
-    if (st == WF_OK) {
-        st = judge_make_reference(j, judge_timed_offset(j), err);
-    }
-    if (st == WF_OK) {
-        st = judge_verify(j, last_set, "timed launches", err);
-    }
-    if (st == WF_OK && j->done) {
-        st = check_replay(j, last_set, err);
-    }
-    if (st == WF_OK && !j->done) {
-        st = check_other_set(j, last_set, err);
-    }
-    return st == WF_OK && !j->done ? judge_repeat_timed(j, last_set, err) : st;
+    return st == WF_OK && !j->done ? judge_verify_timed(j, last_set, err) : st;
 }
 
-static void note_memory(struct judge *j)
+void judge_note_memory(struct judge *j)
 {
     j->result->judge_peak_bytes = process_peak_bytes(getpid());
     if (j->subject) {
@@ -181,7 +189,7 @@ static enum wf_status run_on_device(struct judge *j, struct wf_error *err)
     uint64_t offset = j->request->seed_offset; /* of the inputs of the last launch */
     enum wf_status st = prepare(j, err);
     if (st == WF_OK) {
-        st = checked_launches(j, &ran, err);
+        st = judge_check_launches(j, &ran, err);
     }
     if (st == WF_OK && !j->done) {
         if (j->request->device->times_modelled) {
@@ -197,7 +205,7 @@ static enum wf_status run_on_device(struct judge *j, struct wf_error *err)
     if (st == WF_OK && !j->done) {
         st = judge_naive(j, 0, offset, err);
     }
-    note_memory(j);
+    judge_note_memory(j);
     return st;
 }
 
@@ -210,17 +218,11 @@ static void drop_time(struct result *r)
     }
 }
 
-enum wf_status judge_run(struct judge *j, struct wf_error *err)
+enum wf_status judge_end(struct judge *j, enum wf_status st, struct wf_error *err)
 {
-    int64_t start_ns = wf_monotonic_ns();
-    enum wf_status st = judge_setup(j, err);
-    if (st == WF_OK && !j->done) {
-        st = j->kernel->kind == WF_KERNEL_PROCESS ? judge_run_process(j, err)
-                                                  : run_on_device(j, err);
-    }
     if (st != WF_OK && judge_conclude(j, err)) {
         st = WF_OK;
-        note_memory(j);
+        judge_note_memory(j);
     }
     if (st == WF_OK) {
         st = judge_note_emulation(j, err);
@@ -231,6 +233,18 @@ enum wf_status judge_run(struct judge *j, struct wf_error *err)
     if (j->result->answer != WF_ANSWER_PASS) {
         drop_time(j->result);
     }
+    return st;
+}
+
+enum wf_status judge_run(struct judge *j, struct wf_error *err)
+{
+    int64_t start_ns = wf_monotonic_ns();
+    enum wf_status st = judge_setup(j, err);
+    if (st == WF_OK && !j->done) {
+        st = j->kernel->kind == WF_KERNEL_PROCESS ? judge_run_process(j, err)
+                                                  : run_on_device(j, err);
+    }
+    st = judge_end(j, st, err);
     j->result->phases.total = wf_monotonic_ns() - start_ns;
     return st;
 }

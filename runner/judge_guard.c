@@ -189,6 +189,22 @@ static enum wf_status check_object(struct judge *j,
     return st;
 }
 
+/* Those of `of`, which is `j` itself or its twin. */
+static enum wf_status check_buffers(struct judge *j,
+                                    const struct judge *of,
+                                    struct wf_error *err)
+{
+    enum wf_status st = WF_OK;
+    for (size_t i = 0; st == WF_OK && i <= of->plan->buffer_count; i++) {
+        const bool derived =
+            i < of->plan->buffer_count && of->plan->buffer[i].kind == WF_BUFFER_DERIVED;
+        for (size_t s = 0; st == WF_OK && s < (derived ? of->sets : 1); s++) {
+            st = check_object(j, judge_buffer_zone(of, s, i), err);
+        }
+    }
+    return st;
+}
+
 enum wf_status judge_check_guards(struct judge *j, struct wf_error *err)
 {
     enum wf_status st = WF_OK;
@@ -197,12 +213,6 @@ enum wf_status judge_check_guards(struct judge *j, struct wf_error *err)
             st = check_object(j, judge_tensor_zone(j, s, i), err);
         }
     }
-    for (size_t i = 0; st == WF_OK && i <= j->plan->buffer_count; i++) {
-        const bool derived =
-            i < j->plan->buffer_count && j->plan->buffer[i].kind == WF_BUFFER_DERIVED;
-        for (size_t s = 0; st == WF_OK && s < (derived ? j->sets : 1); s++) {
-            st = check_object(j, judge_buffer_zone(j, s, i), err);
-        }
-    }
-    return st;
+    st = st == WF_OK ? check_buffers(j, j, err) : st;
+    return st == WF_OK && j->twin ? check_buffers(j, j->twin, err) : st;
 }

@@ -189,18 +189,40 @@ static enum wf_status derive_all(struct judge *j,
     return st;
 }
 
-enum wf_status judge_write_inputs(struct judge *j,
-                                  uint64_t seed_offset,
-                                  struct wf_error *err)
+static enum wf_status prepare_library(struct judge *j, struct wf_error *err)
 {
-    enum wf_status st = write_role(j, true, seed_offset, err);
-    if (st == WF_OK && j->kernel->kind == WF_KERNEL_LIBRARY) {
+    enum wf_status st = WF_OK;
+    if (j->kernel->kind == WF_KERNEL_LIBRARY) {
         uint64_t digest = digest_of_indices(j);
         if (!j->inputs_written || digest != j->index_digest) {
             st = poison_inputs(j, err);
             st = st == WF_OK ? judge_library_prepare(j, err) : st;
         }
         j->index_digest = digest;
+    }
+    return st;
+}
+
+/* What the twin must know of the inputs that it finds in its tensors. */
+static void tell_twin(const struct judge *j, struct judge *twin)
+{
+    memcpy(twin->input_digest, j->input_digest,
+           j->tensor_count * sizeof(*j->input_digest));
+    twin->spliced = j->spliced;
+    twin->splice_base = j->splice_base;
+    twin->splice_offset = j->splice_offset;
+}
+
+enum wf_status judge_write_inputs(struct judge *j,
+                                  uint64_t seed_offset,
+                                  struct wf_error *err)
+{
+    struct judge *twin = j->twin;
+    enum wf_status st = write_role(j, true, seed_offset, err);
+    st = st == WF_OK ? prepare_library(j, err) : st;
+    if (st == WF_OK && twin) {
+        tell_twin(j, twin);
+        st = prepare_library(twin, err);
     }
     if (st == WF_OK) {
         st = write_role(j, false, seed_offset, err);
@@ -209,6 +231,11 @@ enum wf_status judge_write_inputs(struct judge *j,
         st = derive_all(j, seed_offset, err);
     }
     j->inputs_written = st == WF_OK;
+    if (st == WF_OK && twin) {
+        tell_twin(j, twin);
+        st = derive_all(twin, seed_offset, err);
+        twin->inputs_written = st == WF_OK;
+    }
     return st;
 }
 

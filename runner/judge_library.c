@@ -38,7 +38,8 @@ enum wf_status judge_library_query(struct judge *j, struct wf_error *err)
 {
     struct wf_buf m = WF_BUF_INIT;
     const struct wf_device *device = j->request->device;
-    enum wf_status st = wire_add_text(&m, j->kernel->name, err);
+    enum wf_status st = wire_add_u32(&m, j->base.library, err);
+    st = st == WF_OK ? wire_add_text(&m, j->kernel->name, err) : st;
     st = st == WF_OK ? wire_add_text(&m, wf_case_op_name(j->c), err) : st;
     st = st == WF_OK ? wire_add_text(&m, wf_case_canonical(j->c), err) : st;
     st = st == WF_OK ? wire_add_text(&m, j->device.arch, err) : st;
@@ -59,7 +60,10 @@ enum wf_status judge_library_query(struct judge *j, struct wf_error *err)
 static enum wf_status prepare_set(struct judge *j, size_t set, struct wf_error *err)
 {
     struct wf_buf m = WF_BUF_INIT;
-    enum wf_status st = wire_add_u32(&m, (uint32_t)set, err);
+    enum wf_status st = wire_add_u32(&m, j->base.library, err);
+    if (st == WF_OK) {
+        st = wire_add_u32(&m, j->base.program + (uint32_t)set, err);
+    }
     if (st == WF_OK) {
         st = wire_add_u32(&m, judge_buffer_object(j, 0, j->plan->buffer_count), err);
     }

@@ -1,7 +1,8 @@
 /* The program wavefarm-judge: reads a request on descriptor 3, writes lines on
- * descriptor 4: "stage NAME" and "subject PID" while it works, then one of "result
- * JSON" and "error JSON". It dies with its parent; its subject dies with it. */
-#include "runner/judge.h"
+ * descriptor 4: "stage NAME" and "subject PID" while it works, "pair JSON" for each
+ * pair of a round, then one of "result JSON" and "error JSON". It dies with its parent;
+ * its subject dies with it. */
+#include "runner/judge_pair.h"
 
 #include "core/clock.h"
 #include "core/file.h"
@@ -182,6 +183,51 @@ static enum wf_status run(const struct wf_execute_request *request,
     return st;
 }
 
+/* A round of pairs: their records go out as they come, then the round's facts. */
+static enum wf_status run_round(const struct pair_request *asked, struct wf_error *err)
+{
+    struct pair_round *r = wf_calloc(1, sizeof(*r));
+    struct wf_json *facts = NULL;
+    char *subject = NULL;
+    enum wf_status st = r ? runner_program("wavefarm-subject", &subject, err)
+                          : wf_errorf(err, WF_ENOMEM, "no memory for a round");
+    if (st == WF_OK) {
+        r->asked = asked;
+        r->subject_program = subject;
+        r->say = say;
+        r->send = send_line;
+        r->root.telemetry = start_telemetry(&asked->common);
+        st = judge_pair_round(r, &facts, err);
+        telemetry_stop(r->root.telemetry);
+    }
+    end_orphans();
+    if (st == WF_OK) {
+        st = send_line("result", facts, err);
+    }
+    wf_json_free(facts);
+    free(subject);
+    free(r);
+    return st;
+}
+
+/* What came on the descriptor: a round when it has pairs, else a task. */
+static enum wf_status obey(const struct wf_json *json, struct wf_error *err)
+{
+    struct wf_execute_request request = { 0 };
+    struct pair_request asked;
+    struct wf_device device = { 0 };
+    if (!wf_json_find(json, "pairs")) {
+        enum wf_status st = request_from_json(json, &request, &device, err);
+        return st == WF_OK ? run(&request, err) : st;
+    }
+    enum wf_status st = pair_request_from_json(json, &asked, err);
+    if (st == WF_OK) {
+        st = run_round(&asked, err);
+        pair_request_fini(&asked);
+    }
+    return st;
+}
+
 static void become_judge(void)
 {
     struct rlimit none = { 0, 0 };
@@ -201,17 +247,12 @@ int main(void)
 {
     struct wf_buf text = WF_BUF_INIT;
     struct wf_json *json = NULL;
-    struct wf_execute_request request = { 0 };
-    struct wf_device device = { 0 };
     struct wf_error err = { 0 };
     become_judge();
     enum wf_status st = read_request(&text, &json, &err);
     wf_buf_free(&text);
     if (st == WF_OK) {
-        st = request_from_json(json, &request, &device, &err);
-    }
-    if (st == WF_OK) {
-        st = run(&request, &err);
+        st = obey(json, &err);
     }
     if (st != WF_OK) {
         send_error(&err);

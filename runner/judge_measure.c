@@ -23,13 +23,14 @@ static enum wf_status note_enqueue(const struct meter *m, struct wf_error *err)
     return wf_json_set_bool(m->j->result->details, "enqueue_bound", bound, err);
 }
 
-/* Copies of the buffers that the options ask for. EUNSUPPORTED says why not. */
-static enum wf_status find_sets(struct judge *j, size_t *ret, struct wf_error *err)
+enum wf_status judge_find_sets(const struct judge *j, size_t *ret, struct wf_error *err)
 {
-    size_t objects = j->tensor_count + j->plan->buffer_count + 1;
-    size_t most = (WF_SP_MAX_OBJECTS - j->tensor_count) / objects;
+    const bool alone = j->base.stride == 0;
+    const size_t programs = alone ? WF_SP_MAX_PROGRAMS : JUDGE_PAIR_NUMBERS;
+    const size_t others = j->tensor_count + (alone ? 0 : JUDGE_PAIR_SPARE);
+    size_t most = (WF_SP_MAX_OBJECTS - others) / judge_set_objects(j);
     const struct wf_measure_options *o = &j->request->measure;
-    most = most < WF_SP_MAX_PROGRAMS ? most : WF_SP_MAX_PROGRAMS;
+    most = most < programs ? most : programs;
     *ret = 1;
     if (o->sets > 0) {
         *ret = (size_t)o->sets;
@@ -51,7 +52,7 @@ static enum wf_status prepare(struct judge *j, bool *ret_can, struct wf_error *e
     size_t sets = 1;
     size_t copies = 1;
     uint64_t code_bytes = 0;
-    enum wf_status can = find_sets(j, &sets, &why);
+    enum wf_status can = judge_find_sets(j, &sets, &why);
     if (can == WF_OK && j->request->measure.icache_cold) {
         can = judge_icache_copies(j, &copies, &code_bytes, &why);
         if (can == WF_OK && sets > copies && judge_icache_most(j) >= sets) {
@@ -74,10 +75,7 @@ static enum wf_status prepare(struct judge *j, bool *ret_can, struct wf_error *e
     if (st == WF_OK) {
         st = judge_write_inputs(j, judge_timed_offset(j), err);
     }
-    if (st == WF_OK && j->kernel->kind == WF_KERNEL_CODE_OBJECT) {
-        st = judge_set_programs(j, err);
-    }
-    return st == WF_OK ? judge_set_reset(j, err) : st;
+    return st == WF_OK ? judge_set_launches(j, err) : st;
 }
 
 /* The samples beside the audit's launches. More of these leave outputs of no timed

@@ -53,6 +53,8 @@ enum wf_status meter_warm_up(struct meter *m, struct wf_error *err);
 /* judge_conditions.c: the lock, the processors, what was known before; after the
  * samples; in any case at the end. */
 enum wf_status meter_begin(struct meter *m, struct wf_error *err);
+/* The processors alone, for a subject that took another one's place. */
+enum wf_status meter_place(struct meter *m, struct wf_error *err);
 enum wf_status meter_note_conditions(struct meter *m, struct wf_error *err);
 void meter_end(struct meter *m);
 

@@ -3,7 +3,9 @@
  * A set is one copy of the case's tensors and of what is derived from them; hot runs
  * have one, cold runs rotate through many. Workspaces belong to set 0 and are shared.
  * Set s has the objects [s * stride, (s + 1) * stride): tensors first, then buffers,
- * then the workspace of a library. Absent tensors and empty buffers have no object. */
+ * then the workspace of a library. Absent tensors and empty buffers have no object. Two
+ * arms of a pair have the same tensors, and the buffers of one lie behind the other's.
+ */
 #include "runner/judge.h"
 
 #include "runner/subject_wire.h"
@@ -32,12 +34,17 @@ static bool is_derived(const struct judge *j, size_t buffer)
            j->plan->buffer[buffer].kind == WF_BUFFER_DERIVED;
 }
 
+size_t judge_set_objects(const struct judge *j)
+{
+    return j->base.stride ? j->base.stride : j->tensor_count + buffer_count(j);
+}
+
 uint32_t judge_tensor_object(const struct judge *j, size_t set, size_t tensor)
 {
     if (j->tensor[tensor].bytes == 0) {
         return JUDGE_NO_OBJECT;
     }
-    return (uint32_t)(set * (j->tensor_count + buffer_count(j)) + tensor);
+    return (uint32_t)(set * judge_set_objects(j) + tensor);
 }
 
 uint32_t judge_buffer_object(const struct judge *j, size_t set, size_t buffer)
@@ -46,7 +53,7 @@ uint32_t judge_buffer_object(const struct judge *j, size_t set, size_t buffer)
         return JUDGE_NO_OBJECT;
     }
     size_t owner = is_derived(j, buffer) ? set : 0;
-    return (uint32_t)(owner * (j->tensor_count + buffer_count(j)) + j->tensor_count +
+    return (uint32_t)(owner * judge_set_objects(j) + j->tensor_count + j->base.buffer +
                       buffer);
 }
 
@@ -177,7 +184,8 @@ static enum wf_status allocate_tensor(struct judge *j,
 static enum wf_status allocate_set(struct judge *j, size_t set, struct wf_error *err)
 {
     enum wf_status st = judge_find_touched(j, err);
-    for (size_t i = 0; st == WF_OK && i < j->tensor_count; i++) {
+    for (size_t i = 0; st == WF_OK && !j->has_twins_tensors && i < j->tensor_count;
+         i++) {
         st = allocate_tensor(j, set, i, err);
     }
     for (size_t i = 0; st == WF_OK && i < buffer_count(j); i++) {
@@ -339,7 +347,8 @@ static void add_launch(struct message *m,
 {
     size_t set = judge_program_set(j, program);
     size_t copy = j->copies > 1 ? program % j->copies : 0;
-    add_u32(m, (uint32_t)(copy * j->kernel->code_count) + code_number(j, l->code));
+    add_u32(m, j->base.code + (uint32_t)(copy * j->kernel->code_count) +
+                   code_number(j, l->code));
     add_text(m, l->symbol);
     add_bytes(m, l->grid, sizeof(l->grid));
     add_bytes(m, l->block, sizeof(l->block));
@@ -380,7 +389,7 @@ static void add_each(struct message *m, const struct judge *j)
 static enum wf_status set_program(struct judge *j, size_t program, struct wf_error *err)
 {
     struct message m = { WF_BUF_INIT, WF_OK, err };
-    add_u32(&m, (uint32_t)program);
+    add_u32(&m, j->base.program + (uint32_t)program);
     add_each(&m, j);
     add_u32(&m, (uint32_t)j->plan->launch_count);
     for (size_t i = 0; i < j->plan->launch_count; i++) {

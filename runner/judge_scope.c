@@ -66,7 +66,7 @@ static enum wf_status ask_occupancy(struct judge *j, int64_t *ret, struct wf_err
                         &want.shared_bytes, err);
     }
     if (st == WF_OK) {
-        want.code = code_index(j->kernel, launch->code);
+        want.code = j->base.code + code_index(j->kernel, launch->code);
         st = wf_buf_add(&payload, &want, sizeof(want), err);
     }
     if (st == WF_OK) {

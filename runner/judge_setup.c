@@ -214,7 +214,7 @@ enum wf_status judge_setup(struct judge *j, struct wf_error *err)
 {
     int64_t start_ns = wf_monotonic_ns();
     j->say("stage setup");
-    enum wf_status st = parse_case(j, err);
+    enum wf_status st = j->has_twins_case ? WF_OK : parse_case(j, err);
     if (st == WF_OK && !j->done) {
         st = note_case(j, err);
     }
@@ -247,9 +247,7 @@ enum wf_status judge_setup(struct judge *j, struct wf_error *err)
 
 void judge_teardown(struct judge *j)
 {
-    if (j->c && j->reference) {
-        wf_reference_destroy(j->c, j->reference);
-    }
+    judge_drop_reference(j);
     subject_client_stop(j->subject);
     wf_json_free(j->emulation);
     wf_plan_free(j->plan);
@@ -258,6 +256,8 @@ void judge_teardown(struct judge *j)
     judge_audit_destroy(j);
     judge_forget_touched(j);
     wf_pack_free(j->pack);
-    wf_case_free(j->c);
-    wf_dataset_store_close(j->datasets);
+    if (!j->has_twins_case) {
+        wf_case_free(j->c);
+        wf_dataset_store_close(j->datasets);
+    }
 }

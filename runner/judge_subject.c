@@ -31,6 +31,7 @@ enum wf_status judge_call(struct judge *j,
                           struct wf_buf *reply,
                           struct wf_error *err)
 {
+    subject_client_set_params(j->subject, &j->case_scope);
     enum wf_status st = subject_client_call(j->subject, command, payload, n,
                                             deadline(j, limit_ns), reply, err);
     j->subject_failed = st != WF_OK;
@@ -46,6 +47,7 @@ enum wf_status judge_get(struct judge *j,
                          size_t ret_bytes,
                          struct wf_error *err)
 {
+    subject_client_set_params(j->subject, &j->case_scope);
     enum wf_status st = subject_client_get(j->subject, command, payload, n,
                                            deadline(j, limit_ns), ret, ret_bytes, err);
     j->subject_failed = st != WF_OK;
@@ -55,8 +57,7 @@ enum wf_status judge_get(struct judge *j,
 enum wf_status judge_open_device(struct judge *j, struct wf_error *err)
 {
     const struct wf_device *device = j->request->device;
-    struct subject_options options = { j->subject_program, device->library,
-                                       &j->case_scope };
+    struct subject_options options = { j->subject_program, device->library, NULL };
     struct wf_sp_index which = { (uint32_t)device->ordinal, 0 };
     char line[64];
     if (j->device_open) {
@@ -95,30 +96,42 @@ static void name_processors(const struct judge *j,
     wf_code_object_free(code);
 }
 
-static enum wf_status load_code_object(struct judge *j,
-                                       uint32_t index,
-                                       const char *file,
-                                       struct wf_error *err)
+/* LOAD_CODE or LIB_LOAD of a file of the pack. */
+static enum wf_status load_file(struct judge *j,
+                                enum wf_sp_command command,
+                                uint32_t index,
+                                const char *path,
+                                struct wf_buf *reply,
+                                struct wf_error *err)
 {
     struct wf_buf payload = WF_BUF_INIT;
     struct wf_sp_index which = { index, 0 };
-    char *path = wf_path_join(wf_pack_folder(j->pack), file);
-    if (!path) {
-        return wf_errorf(err, WF_ENOMEM, "no memory");
-    }
     enum wf_status st = wf_buf_add(&payload, &which, sizeof(which), err);
     if (st == WF_OK) {
         st = wire_add_text(&payload, path, err);
     }
     if (st == WF_OK) {
-        st = judge_call(j, WF_SP_LOAD_CODE, payload.data, payload.len, LOAD_NS, NULL,
-                        err);
+        st = judge_call(j, command, payload.data, payload.len, LOAD_NS, reply, err);
     }
+    wf_buf_free(&payload);
+    return st;
+}
+
+static enum wf_status load_code_object(struct judge *j,
+                                       uint32_t index,
+                                       const char *file,
+                                       struct wf_error *err)
+{
+    char *path = wf_path_join(wf_pack_folder(j->pack), file);
+    if (!path) {
+        return wf_errorf(err, WF_ENOMEM, "no memory");
+    }
+    enum wf_status st =
+        load_file(j, WF_SP_LOAD_CODE, j->base.code + index, path, NULL, err);
     if (st != WF_OK) {
         name_processors(j, path, err);
         (void)wf_error_prefix(err, "%s", file);
     }
-    wf_buf_free(&payload);
     free(path);
     return st;
 }
@@ -150,7 +163,7 @@ static enum wf_status load_library(struct judge *j, struct wf_error *err)
         return wf_errorf(err, WF_ENOMEM, "no memory");
     }
     enum wf_status st =
-        judge_call(j, WF_SP_LIB_LOAD, path, strlen(path) + 1, LOAD_NS, &reply, err);
+        load_file(j, WF_SP_LIB_LOAD, j->base.library, path, &reply, err);
     if (st == WF_OK) {
         char text[128];
         wire_in_start(&in, reply.data, reply.len);

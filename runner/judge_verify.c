@@ -240,6 +240,27 @@ static enum wf_status draw_choice(uint64_t *ret, struct wf_error *err)
     return st;
 }
 
+/* One that the twin uses too becomes the twin's. */
+void judge_drop_reference(struct judge *j)
+{
+    if (j->reference && !j->has_twins_reference) {
+        if (j->twin && j->twin->has_twins_reference) {
+            j->twin->has_twins_reference = false;
+        } else {
+            wf_reference_destroy(j->c, j->reference);
+        }
+    }
+    j->reference = NULL;
+    j->has_twins_reference = false;
+}
+
+static bool has_reference(const struct judge *j, const struct judge_reference_key *key)
+{
+    return j->reference && j->reference_key.seed_offset == key->seed_offset &&
+           j->reference_key.split == key->split &&
+           j->reference_key.accumulate_type == key->accumulate_type;
+}
+
 enum wf_status judge_make_reference(struct judge *j,
                                     uint64_t seed_offset,
                                     struct wf_error *err)
@@ -259,8 +280,18 @@ enum wf_status judge_make_reference(struct judge *j,
                          "kernel %s accumulates in '%s', which is no type",
                          j->kernel->name, j->kernel->accumulate);
     }
-    wf_reference_destroy(j->c, j->reference);
-    j->reference = NULL;
+    const struct judge_reference_key key = { seed_offset, options.split,
+                                             options.accumulate_type };
+    if (j->twin && has_reference(j, &key)) {
+        return WF_OK;
+    }
+    judge_drop_reference(j);
+    j->reference_key = key;
+    if (j->twin && has_reference(j->twin, &key)) {
+        j->reference = j->twin->reference;
+        j->has_twins_reference = true;
+        return WF_OK;
+    }
     enum wf_status st = draw_choice(&options.choice_seed, err);
     st = st == WF_OK ? wf_reference_create(j->c, &options, &j->reference, err) : st;
     if (st != WF_OK) {

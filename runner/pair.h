@@ -44,19 +44,23 @@ struct wf_pair {
 };
 
 struct wf_pair_round {
-    const char *gate; /* id, copied into the records */
-    int32_t round;
+    const char *gate;     /* id, copied into the records */
+    int32_t round, group; /* likewise */
     const struct wf_pair *pair;
     size_t pair_count;
     const struct wf_device *device;
     const char *dataset_folder;
-    uint64_t seed_offset;       /* of this round's inputs */
-    int64_t deadline_ns;        /* of one pair, 0: 10 min */
+    uint64_t seed_offset; /* of this round's inputs */
+    int64_t deadline_ns;  /* of one pair, 0: 10 min; an arm that is judged again by
+                             itself, because the other one ended the subject, has as
+                             long once more */
     int64_t kernel_deadline_ns; /* as in wf_execute_request */
     int64_t lock_timeout_ns;
     int threads;
-    struct wf_measure_options measure; /* cold, sets, batch_min_ns, launches; the
-                                          sampling options have no meaning here */
+    struct wf_measure_options measure; /* cold, sets, batch_min_ns, launches (0: 2),
+                                          naive (auto: off) and those of the emulator;
+                                          the sampling options and `measure` have no
+                                          meaning here, icache_cold is refused */
     const volatile int *cancel;
 };
 

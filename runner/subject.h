@@ -12,6 +12,7 @@
 
 #define SUBJECT_NO_OBJECT    UINT32_MAX
 #define SUBJECT_MAX_PATTERNS 16u
+#define SUBJECT_MAX_COPIES   64u
 
 struct subject_object {
     void *base;  /* as allocated; NULL: unused */
@@ -49,6 +50,7 @@ struct subject_program {
     struct wf_lib_problem problem;
     void *state;
     bool prepared;
+    const struct wf_lib_kernel *kernel; /* that prepared it */
 };
 
 /* A block of one pattern in device memory, from which fills start. */
@@ -64,7 +66,8 @@ struct subject_param {
 };
 
 struct subject_library {
-    void *handle;
+    struct subject *owner;
+    void *handle; /* NULL: its number is free */
     const struct wf_library_v1 *table;
     const struct wf_lib_kernel *kernel;
     struct wf_buf text; /* op, case and tensor names: borrowed by `problem` */
@@ -76,6 +79,11 @@ struct subject_library {
     struct subject_param *params; /* what the judge has answered */
     size_t param_count;
     pthread_mutex_t params_lock;
+};
+
+/* The same file loaded a second time: an image of its own. */
+struct subject_copy {
+    void *of, *handle;
 };
 
 struct subject {
@@ -94,7 +102,11 @@ struct subject {
     size_t reset_count;
     hipModule_t code[WF_SP_MAX_CODES];
     struct subject_program *program; /* WF_SP_MAX_PROGRAMS of them */
-    struct subject_library library;
+    struct subject_library library[WF_SP_MAX_LIBRARIES];
+    struct subject_copy copy[SUBJECT_MAX_COPIES];
+    size_t copy_count;
+    bool jailed;
+    uint32_t jail;         /* of WF_SP_JAIL */
     bool noting;           /* launches leave their reports */
     struct wf_buf reports; /* JSON texts with commas between them */
 };
@@ -168,6 +180,12 @@ enum wf_status subject_address(const struct subject *s,
                                char **ret,
                                struct wf_error *err);
 void subject_memory_destroy(struct subject *s);
+/* CLEAR: everything of the case before, so that the next one begins as in a new
+ * subject. */
+enum wf_status subject_clear(struct subject *s,
+                             struct wire_in *in,
+                             struct wf_buf *out,
+                             struct wf_error *err);
 
 /* subject_launch.c */
 enum wf_status subject_load_code(struct subject *s,
@@ -199,11 +217,13 @@ enum wf_status subject_lib_prepare(struct subject *s,
                                    struct wire_in *in,
                                    struct wf_buf *out,
                                    struct wf_error *err);
-enum wf_status subject_lib_launch(struct subject *s,
-                                  const struct subject_program *program,
+enum wf_status subject_lib_launch(const struct subject_program *program,
                                   struct wf_error *err);
 /* Ends what LIB_PREPARE made of a program; unprepared is good. */
-void subject_lib_release(struct subject *s, struct subject_program *program);
+void subject_lib_release(struct subject_program *program);
+/* Their numbers are free again; their code stays in the process: threads that it
+ * started may still run in it. */
+void subject_libs_forget(struct subject *s);
 void subject_lib_destroy(struct subject *s);
 
 /* subject_report.c: what a runtime that models says of its launches. */

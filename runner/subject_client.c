@@ -370,6 +370,11 @@ void subject_client_stop(struct subject_client *c)
 
 /* --- calling --- */
 
+void subject_client_set_params(struct subject_client *c, const struct wf_scope *params)
+{
+    c->params = params;
+}
+
 static void look_up(const struct wf_scope *scope,
                     const char *name,
                     struct wf_sp_param *ret)

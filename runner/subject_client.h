@@ -35,6 +35,9 @@ enum wf_status subject_client_start(const struct subject_options *options,
 /* Asks it to end, waits briefly, then kills its whole process group. NULL is good. */
 void subject_client_stop(struct subject_client *c);
 
+/* Whose parameters a library gets during the calls from now on; must live as long. */
+void subject_client_set_params(struct subject_client *c, const struct wf_scope *params);
+
 /* Sends a command and waits for its reply until `deadline_ns` of wf_monotonic_ns. The
  * reply's payload (after its status) replaces what `reply` holds; may be NULL. An error
  * that the subject reports comes back as it is; when the subject is gone the state says

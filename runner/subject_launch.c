@@ -291,7 +291,7 @@ static void program_destroy(struct subject *s, struct subject_program *program)
     }
     free(program->launch);
     free(program->each);
-    subject_lib_release(s, program);
+    subject_lib_release(program);
     memset(program, 0, sizeof(*program));
 }
 
@@ -433,7 +433,7 @@ enum wf_status subject_enqueue(struct subject *s, uint32_t index, struct wf_erro
         }
     }
     if (program->prepared) {
-        return subject_lib_launch(s, program, err);
+        return subject_lib_launch(program, err);
     }
     for (size_t i = 0; i < program->launch_count; i++) {
         hipError_t code = launch_one(s, &program->launch[i]);
@@ -457,6 +457,7 @@ void subject_programs_destroy(struct subject *s)
     for (size_t i = 0; i < WF_SP_MAX_CODES; i++) {
         if (s->code[i]) {
             (void)s->hip.hipModuleUnload(s->code[i]);
+            s->code[i] = NULL;
         }
     }
 }

@@ -45,6 +45,7 @@ static const subject_handler_fn handlers[WF_SP_COMMAND_COUNT] = {
     [WF_SP_TICK] = subject_tick,
     [WF_SP_OPTION] = subject_option,
     [WF_SP_REPORTS] = subject_reports,
+    [WF_SP_CLEAR] = subject_clear,
 };
 
 static enum wf_status parse_options(int argc,
@@ -190,7 +191,10 @@ int main(int argc, char **argv)
     enum wf_status st = parse_options(argc, argv, &options, &err);
     if (st == WF_OK) {
         become_subject(options.parent);
-        (void)pthread_mutex_init(&subject.library.params_lock, NULL);
+        for (size_t i = 0; i < WF_SP_MAX_LIBRARIES; i++) {
+            subject.library[i].owner = &subject;
+            (void)pthread_mutex_init(&subject.library[i].params_lock, NULL);
+        }
         st = start(&options, &subject, &err);
     }
     if (st == WF_OK) {

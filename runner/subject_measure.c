@@ -147,7 +147,7 @@ static enum wf_status launch_many(struct subject *s,
 {
     enum wf_status st = WF_OK;
     for (uint32_t i = 0; st == WF_OK && i < launches; i++) {
-        st = subject_enqueue(s, m->next, err);
+        st = subject_enqueue(s, m->want->base + m->next, err);
         m->last = m->next;
         m->next = m->next + 1 == m->want->program_count ? 0 : m->next + 1;
     }
@@ -187,7 +187,8 @@ static enum wf_status check_measure(const struct subject *s,
 {
     if (want->batches == 0 || want->batches > WF_SP_MAX_BATCHES ||
         want->launches == 0 || want->program_count == 0 ||
-        want->program_count > WF_SP_MAX_PROGRAMS ||
+        want->base >= WF_SP_MAX_PROGRAMS ||
+        want->program_count > WF_SP_MAX_PROGRAMS - want->base ||
         want->first >= want->program_count) {
         return wf_errorf(err, WF_EINVAL, "cannot measure %u batches of %u launches",
                          want->batches, want->launches);

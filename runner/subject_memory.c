@@ -371,8 +371,31 @@ void subject_memory_destroy(struct subject *s)
     for (size_t i = 0; i < s->pattern_count; i++) {
         (void)s->hip.hipFree(s->pattern[i].block);
     }
+    s->pattern_count = 0;
     for (size_t i = 0; s->object && i < WF_SP_MAX_OBJECTS; i++) {
         free_object(s, &s->object[i]);
     }
     free(s->reset);
+    s->reset = NULL;
+    s->reset_count = 0;
+}
+
+enum wf_status subject_clear(struct subject *s,
+                             struct wire_in *in,
+                             struct wf_buf *out,
+                             struct wf_error *err)
+{
+    (void)out;
+    enum wf_status st = wire_end(in, err);
+    if (st == WF_OK && s->open) {
+        st = wf_hip_check(&s->hip, s->hip.hipDeviceSynchronize(),
+                          "hipDeviceSynchronize", err);
+    }
+    if (st == WF_OK) {
+        subject_programs_destroy(s);
+        subject_libs_forget(s);
+        subject_memory_destroy(s);
+        wf_buf_clear(&s->reports);
+    }
+    return st;
 }

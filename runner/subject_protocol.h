@@ -12,12 +12,13 @@
 #include <stdint.h>
 
 #define WF_SP_MAGIC         0x57465331u /* "WFS1" */
-#define WF_SP_VERSION       2
+#define WF_SP_VERSION       3
 #define WF_SP_MAX_PAYLOAD   (4u << 20)
 #define WF_SP_WINDOW_BYTES  (8u << 20)
 #define WF_SP_MAX_OBJECTS   16384u
 #define WF_SP_MAX_PROGRAMS  1024u
 #define WF_SP_MAX_CODES     1024u
+#define WF_SP_MAX_LIBRARIES 2u
 #define WF_SP_MAX_BATCHES   64u
 #define WF_SP_MAX_GUARD     (4u << 20)
 #define WF_SP_MAX_BASE      4096u
@@ -37,7 +38,8 @@
     X(SET_RESET)   /* u32 count, wf_sp_fill each: done before a checked launch */ \
     X(SET_PROGRAM) /* see subject_launch.c -> */                                  \
     X(OCCUPANCY)   /* wf_sp_occupancy, symbol -> u32 */                           \
-    X(LIB_LOAD)    /* path -> name NUL version NUL u32 of WF_SP_JAIL */           \
+    X(LIB_LOAD)    /* wf_sp_index: library, path -> name NUL version NUL u32 of   \
+                      WF_SP_JAIL */                                               \
     X(LIB_QUERY)   /* see subject_library.c -> u64 workspace bytes */             \
     X(LIB_PREPARE) /* see subject_library.c */                                    \
     X(RUN)         /* wf_sp_run -> wf_sp_ran */                                   \
@@ -46,6 +48,8 @@
     X(TICK)        /* -> wf_sp_tick */                                            \
     X(OPTION)      /* name NUL value NUL: of a runtime that models */             \
     X(REPORTS)     /* -> JSON array, NUL: of the last RUN's launches */           \
+    X(CLEAR)       /* as after OPEN: no object, program, code or library number   \
+                      is taken */                                                 \
     X(QUIT)                                                                       \
     X(PARAM) /* from the subject: name -> wf_sp_param */
 
@@ -174,14 +178,14 @@ struct wf_sp_measure {
     uint32_t first;         /* program of the first launch */
     uint32_t set_count;     /* program p uses set p % set_count (0: there is one): a
                                batch resets only the sets that it launches on */
-    uint32_t unused;
+    uint32_t base;          /* number of what is called program 0 here */
 };
 
 struct wf_sp_measured {
     int64_t
         host_ns; /* from before the first batch to after a device-wide synchronise */
     uint32_t batches;
-    uint32_t last_program;
+    uint32_t last_program; /* from the base on */
 };
 
 struct wf_sp_sample {
