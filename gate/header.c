@@ -101,13 +101,16 @@ static bool put_arm(struct wf_json *to,
 
 static bool put_margins(struct wf_json *to,
                         const struct wf_gate_margins *m,
+                        const char *source,
                         struct wf_error *err)
 {
     struct wf_json *o = wf_json_object();
-    bool good = wf_json_set_f64(o, "d0", m->d0, err) == WF_OK &&
-                wf_json_set_f64(o, "d1", m->d1, err) == WF_OK &&
-                wf_json_set_f64(o, "s0", m->s0, err) == WF_OK &&
-                wf_json_set_f64(o, "tau", m->tau, err) == WF_OK;
+    bool good =
+        wf_json_set_f64(o, "d0", m->d0, err) == WF_OK &&
+        wf_json_set_f64(o, "d1", m->d1, err) == WF_OK &&
+        wf_json_set_f64(o, "s0", m->s0, err) == WF_OK &&
+        wf_json_set_f64(o, "tau", m->tau, err) == WF_OK &&
+        (source == NULL || wf_json_set_string(o, "source", source, err) == WF_OK);
 
     return wf_json_set_take(to, "margins", o, err) == WF_OK && good;
 }
@@ -129,7 +132,7 @@ static enum wf_status push_pair(struct wf_json *pairs,
         wf_json_set_string(o, "role", wf_gate_role_name(p->role), err) == WF_OK &&
         put_arm(o, WF_GATE_PACK_BASE, p, err) &&
         put_arm(o, WF_GATE_PACK_CANDIDATE, p, err) &&
-        put_margins(o, &p->margins, err) &&
+        put_margins(o, &p->margins, from->margin_source, err) &&
         wf_json_set_i64(o, "group", group, err) == WF_OK &&
         wf_json_set_bool(o, "identical", p->identical, err) == WF_OK &&
         wf_json_set_string(o, "refused", p->refused, err) == WF_OK &&
@@ -318,7 +321,9 @@ static enum wf_status fill(struct wf_json *o,
         wf_json_set_take(o, "rule", rule_json(&h->rule, err), err) == WF_OK &&
         put_packs(o, h, err) && wf_json_set_i64(o, "groups", h->groups, err) == WF_OK &&
         set_or_null(o, "devices", h->devices == NULL ? no_devices : h->devices, err) &&
-        set_or_null(o, "policy", h->policy, err) && put_pairs(o, h, err) == WF_OK;
+        set_or_null(o, "policy", h->policy, err) &&
+        (h->baseline == NULL || set_object(o, "baseline", h->baseline, err)) &&
+        put_pairs(o, h, err) == WF_OK;
 
     wf_json_free(no_devices);
     return good ? WF_OK : WF_EINVAL; /* the text is there */
@@ -441,6 +446,8 @@ static enum wf_status take_pairs(const struct wf_json *header,
             }
             ret[n].pair = *p;
             ret[n].case_json = wf_json_find(v, "case");
+            ret[n].margin_source =
+                wf_json_string(wf_json_find(wf_json_find(v, "margins"), "source"));
             (void)wf_json_opt_f64(v, "estimate_ns", &ret[n].estimate_ns, NULL);
             (void)wf_json_as_i64(wf_json_find(v, "blocks"), &blocks);
             ret[n].pair.blocks = (int)blocks; /* as written, measured or not */
@@ -489,6 +496,7 @@ enum wf_status wf_gate_header_renew(const struct wf_json *header,
     h.rule = old.rule;
     h.measure = wf_json_find(header, "measure");
     h.policy = or_null(header, "policy");
+    h.baseline = or_null(header, "baseline");
     (void)wf_json_as_u64(wf_json_find(header, "seed_offset"), &h.seed_offset);
     take_packs(header, &h);
     status = take_pairs(header, &old, pair, keys, &h, err);

@@ -33,7 +33,9 @@ struct wf_gate_header_pack {
 struct wf_gate_header_pair {
     struct wf_gate_pair pair;
     const struct wf_json *case_json; /* copied */
-    double estimate_ns; /* of a round's part, to share pairs out; 0: all alike */
+    const char *margin_source; /* "registry: 48 blocks": where the margins are from,
+                                  for people; NULL: not told */
+    double estimate_ns;        /* of a round's part, to share pairs out; 0: all alike */
 };
 
 struct wf_gate_header {
@@ -41,11 +43,13 @@ struct wf_gate_header {
     const uint8_t *seed; /* NULL: drawn */
     const char *created; /* NULL: now */
     const char *name, *suite, *runtime;
-    bool measured;                 /* false: answers only */
-    const struct wf_json *measure; /* options, or NULL; copied, as the next two */
-    const struct wf_json *devices; /* array, or NULL */
-    const struct wf_json *policy;  /* or NULL */
-    uint64_t seed_offset;          /* below 2^53 */
+    bool measured;                  /* false: answers only */
+    const struct wf_json *measure;  /* options, or NULL; copied, as the next two */
+    const struct wf_json *devices;  /* array, or NULL */
+    const struct wf_json *policy;   /* or NULL */
+    const struct wf_json *baseline; /* gate/baseline.h: "lineage", "fork_point",
+                                       "age_days", "commits_between"; or NULL; copied */
+    uint64_t seed_offset;           /* below 2^53 */
     struct wf_gate_rule rule;
     struct wf_gate_header_pack pack[WF_GATE_PACK_COUNT];
     int groups; /* of devices, at least 1 */

@@ -121,11 +121,15 @@ static enum wf_status read_margins(const struct wf_json *pair,
                                    struct wf_gate_margins *ret,
                                    struct wf_error *err)
 {
-    static const char *const keys[] = { "d0", "d1", "s0", "tau", NULL };
+    static const char *const keys[] = { "d0", "d1", "s0", "tau", "source", NULL };
     const struct wf_json *m = NULL;
+    const char *source = NULL;
 
     TRY(wf_json_get_object(pair, "margins", &m, err));
     TRY(wf_json_only_keys(m, keys, err));
+    if (wf_json_find(m, "source") != NULL) {
+        TRY(read_text(m, "source", 256, &source, err));
+    }
     TRY(wf_json_get_f64(m, "d0", &ret->d0, err));
     TRY(wf_json_get_f64(m, "d1", &ret->d1, err));
     TRY(wf_json_get_f64(m, "s0", &ret->s0, err));
@@ -376,6 +380,9 @@ static enum wf_status read_rest(const struct wf_json *json,
         (wf_json_type(v) != WF_JSON_NULL && wf_json_type(v) != WF_JSON_OBJECT)) {
         return wf_errorf(err, WF_EINVAL, "\"policy\": must be an object or null");
     }
+    if (wf_json_find(json, "baseline") != NULL) {
+        TRY(wf_json_get_object(json, "baseline", &v, err));
+    }
     TRY(wf_json_get_bool(json, "measured", &h->measured, err));
     TRY(wf_json_get_object(json, "measure", &v, err));
     TRY(wf_json_get_array(json, "devices", &v, err));
@@ -398,7 +405,7 @@ enum wf_status gate_header_read(const struct wf_json *json,
                                         "seed",     "name",    "suite",       "runtime",
                                         "measured", "measure", "seed_offset", "rule",
                                         "packs",    "groups",  "devices",     "policy",
-                                        "pairs",    NULL };
+                                        "baseline", "pairs",   NULL };
     struct gate_header h = { .count = 0 };
     enum wf_status status;
 
