@@ -89,6 +89,22 @@ void wf_gate_record_free(struct wf_gate_record *r)
 
 /* --- kinds of lines --- */
 
+enum wf_status record_check_round(const struct wf_gate_record *r,
+                                  int group,
+                                  int64_t round,
+                                  struct wf_error *err)
+{
+    if (round != (int64_t)r->group[group].done + 1) {
+        return wf_errorf(err, WF_EINVAL, "round %lld of group %d: the next one is %d",
+                         (long long)round, group, (int)r->group[group].done + 1);
+    }
+    if (r->group[group].closed) {
+        return wf_errorf(err, WF_EINVAL, "round %lld: group %d was closed before",
+                         (long long)round, group);
+    }
+    return WF_OK;
+}
+
 static enum wf_status read_round(const struct wf_gate_record *r,
                                  const struct wf_json *line,
                                  int *ret_group,
@@ -102,36 +118,16 @@ static enum wf_status read_round(const struct wf_gate_record *r,
     if (status == WF_OK) {
         status = wf_json_get_i64(line, "round", 1, INT32_MAX, &round, err);
     }
-    if (status != WF_OK) {
-        return status;
-    }
-    if (round != (int64_t)r->group[group].done + 1) {
-        return wf_errorf(err, WF_EINVAL, "round %lld of group %d: the next one is %d",
-                         (long long)round, (int)group, (int)r->group[group].done + 1);
-    }
-    if (r->group[group].closed) {
-        return wf_errorf(err, WF_EINVAL, "round %lld: group %d was closed before",
-                         (long long)round, (int)group);
-    }
     *ret_group = (int)group;
-    return WF_OK;
+    return status == WF_OK ? record_check_round(r, (int)group, round, err) : status;
 }
 
-static enum wf_status add_pair(struct wf_gate_record *r,
-                               const struct wf_json *line,
-                               struct wf_error *err)
+enum wf_status record_take_part(struct wf_gate_record *r,
+                                size_t i,
+                                int group,
+                                const struct record_part *part,
+                                struct wf_error *err)
 {
-    struct record_part part = { .line = r->line_count - 1 };
-    size_t i = 0;
-    int group = 0;
-    enum wf_status status = read_round(r, line, &group, err);
-
-    if (status == WF_OK) {
-        status = record_part_read(r, line, &i, &part, err);
-    }
-    if (status != WF_OK) {
-        return status;
-    }
     if (r->header.pair[i].device != group) {
         return wf_errorf(err, WF_EINVAL, "pair \"%s\" belongs to group %d, not to %d",
                          r->header.pair[i].key, r->header.pair[i].device, group);
@@ -148,28 +144,36 @@ static enum wf_status add_pair(struct wf_gate_record *r,
                          "no more",
                          r->header.pair[i].key, (int)r->group[group].done + 1);
     }
-    part.there = true;
-    r->pair[i].part = part;
-    r->pair[i].newest = part.line;
+    r->pair[i].part = *part;
+    r->pair[i].part.there = true;
+    r->pair[i].newest = part->line;
     r->group[group].under_way = true;
     return WF_OK;
 }
 
-static enum wf_status add_round(struct wf_gate_record *r,
-                                const struct wf_json *line,
-                                struct wf_error *err)
+static enum wf_status add_pair(struct wf_gate_record *r,
+                               const struct wf_json *line,
+                               struct wf_error *err)
 {
-    const char *why = NULL;
-    size_t open = 0;
+    struct record_part part = { .line = r->line_count - 1 };
+    size_t i = 0;
     int group = 0;
     enum wf_status status = read_round(r, line, &group, err);
 
     if (status == WF_OK) {
-        status = wf_json_get_string(line, "void", &why, err);
+        status = record_part_read(r, line, &i, &part, err);
     }
-    if (status == WF_OK) {
-        status = record_round_end(r, group, why[0] != '\0', err);
-    }
+    return status == WF_OK ? record_take_part(r, i, group, &part, err) : status;
+}
+
+enum wf_status record_round_over(struct wf_gate_record *r,
+                                 int group,
+                                 bool is_void,
+                                 struct wf_error *err)
+{
+    size_t open = 0;
+    enum wf_status status = record_round_end(r, group, is_void, err);
+
     if (status == WF_OK) {
         status = wf_gate_decide(r->gate, &open, err);
     }
@@ -179,6 +183,20 @@ static enum wf_status add_round(struct wf_gate_record *r,
         mark_due(r, group);
     }
     return status;
+}
+
+static enum wf_status add_round(struct wf_gate_record *r,
+                                const struct wf_json *line,
+                                struct wf_error *err)
+{
+    const char *why = NULL;
+    int group = 0;
+    enum wf_status status = read_round(r, line, &group, err);
+
+    if (status == WF_OK) {
+        status = wf_json_get_string(line, "void", &why, err);
+    }
+    return status == WF_OK ? record_round_over(r, group, why[0] != '\0', err) : status;
 }
 
 /* {"kind":"close","gate","group":0 | null (all),"reason":"cancelled","why":""} */

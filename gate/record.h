@@ -51,6 +51,21 @@ void wf_gate_record_free(struct wf_gate_record *r);
 enum wf_status wf_gate_record_add(struct wf_gate_record *r,
                                   struct wf_json *line,
                                   struct wf_error *err);
+/* The same by what the lines say, for a store that keeps the lines itself: nothing is
+ * known here of their text (wf_gate_record_newest). `answer` of base and candidate, ""
+ * where there is no such arm. */
+enum wf_status wf_gate_record_take_pair(struct wf_gate_record *r,
+                                        size_t pair,
+                                        int32_t round,
+                                        const char *const answer[2],
+                                        const struct wf_gate_block *block,
+                                        int block_count,
+                                        struct wf_error *err);
+enum wf_status wf_gate_record_take_round(struct wf_gate_record *r,
+                                         int device,
+                                         int32_t round,
+                                         bool is_void,
+                                         struct wf_error *err);
 /* Reads a file or, with "-", standard input; errors name file and line. A torn last
  * line is an error unless `torn_ok`, then it is dropped and *ret_torn set. */
 enum wf_status wf_gate_record_read(const char *path,

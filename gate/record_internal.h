@@ -56,6 +56,22 @@ enum wf_status record_part_read(const struct wf_gate_record *r,
                                 size_t *ret_pair,
                                 struct record_part *ret,
                                 struct wf_error *err);
+/* EINVAL: not the round that is next in this group. */
+enum wf_status record_check_round(const struct wf_gate_record *r,
+                                  int group,
+                                  int64_t round,
+                                  struct wf_error *err);
+/* Pair i's part of its group's round under way; EINVAL: it has one, or none is due. */
+enum wf_status record_take_part(struct wf_gate_record *r,
+                                size_t i,
+                                int group,
+                                const struct record_part *part,
+                                struct wf_error *err);
+/* The round has ended: its parts reach the gate, which decides. */
+enum wf_status record_round_over(struct wf_gate_record *r,
+                                 int group,
+                                 bool is_void,
+                                 struct wf_error *err);
 /* The parts of a group's round reach the gate; `is_void`: all count as lost. */
 enum wf_status record_round_end(struct wf_gate_record *r,
                                 int group,
