@@ -148,6 +148,9 @@ int main(int argc, char **argv)
         print_table(&t, optind < argc ? table_named(argv[optind + (int)i]) : i);
     }
     const bool is_short = sim_store_is_short(t.store);
+    if (is_short) {
+        (void)printf("\nSHORT: the time did not do for all runs\n");
+    }
     sim_store_free(t.store);
     return !t.good ? 1 : is_short ? 3 : 0;
 }
