@@ -86,6 +86,12 @@ double gate_block_log_blend(const double y[WF_GATE_SLOTS],
                             double d,
                             double eta,
                             int sign);
+/* The same for all three directions at once, up to rounding. */
+void gate_block_evidence(const double y[WF_GATE_SLOTS],
+                         unsigned mask,
+                         const struct wf_gate_margins *m,
+                         double eta,
+                         double ret_log[W_COUNT]);
 /* Mean of the candidate's slots minus mean of the base's. */
 double gate_block_difference(const double y[WF_GATE_SLOTS], unsigned mask);
 

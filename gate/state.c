@@ -147,15 +147,17 @@ enum wf_status gate_state_add(struct wf_gate *g,
     const struct wf_gate_margins *m = &p->margins;
     double s = gate_scale(p);
     double eta = bet(m, s);
+    double log_e[W_COUNT];
     bool first = p->block_count == 0 || p->block[p->block_count - 1].round != b->round;
     enum wf_status status = keep(p, b, eta, s, err);
 
     if (status != WF_OK) {
         return status;
     }
-    p->log_w[W_SLOWER] += gate_block_log_blend(b->y, b->mask, m->d0, eta, +1);
-    p->log_w[W_FASTER] += gate_block_log_blend(b->y, b->mask, -m->d0, eta, -1);
-    p->log_w[W_PASS] += gate_block_log_blend(b->y, b->mask, m->d1, eta, -1);
+    gate_block_evidence(b->y, b->mask, m, eta, log_e);
+    for (int w = 0; w < W_COUNT; w++) {
+        p->log_w[w] += log_e[w];
+    }
     p->rounds += first;
     learn_scale(p, b, s);
     hear_sentinel(g, p);
