@@ -81,6 +81,10 @@ enum wf_status pair_judge(struct pair *p, struct wf_error *err);
  * answer, or the runner's own failure. */
 enum wf_status pair_end_arm(struct pair *p, enum wf_status st, struct wf_error *err);
 bool pair_both_pass(const struct pair *p);
+/* The acting arm's call failed for want of device memory alone. */
+bool pair_lacks_memory(const struct pair *p,
+                       enum wf_status st,
+                       const struct wf_error *why);
 void pair_note(struct pair *p, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 

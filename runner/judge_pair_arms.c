@@ -8,6 +8,7 @@
 #include "runner/judge_pair.h"
 
 #include "core/clock.h"
+#include "runner/hip_abi.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -70,6 +71,25 @@ static bool is_harmless(const struct pair_arm *arm)
             arm->result.answer == WF_ANSWER_BUILD_FAILED);
 }
 
+/* What writes where it must not, or does other things than it says, may have changed
+ * more than is seen. */
+static bool has_meddled(enum wf_answer answer)
+{
+    return answer == WF_ANSWER_OUT_OF_BOUNDS || answer == WF_ANSWER_INPUT_MODIFIED ||
+           answer == WF_ANSWER_CHEAT_SUSPECTED;
+}
+
+bool pair_lacks_memory(const struct pair *p,
+                       enum wf_status st,
+                       const struct wf_error *why)
+{
+    const struct judge *j = &p->seat[p->acting]->j;
+    const bool hip = strcmp(why->domain, "hip") == 0;
+    return st != WF_OK && j->subject_failed &&
+           subject_client_state(j->subject) == SUBJECT_ALIVE &&
+           (hip ? why->native == hipErrorOutOfMemory : st == WF_ENOMEM);
+}
+
 enum wf_status pair_end_arm(struct pair *p, enum wf_status st, struct wf_error *err)
 {
     if (st != WF_OK) {
@@ -80,9 +100,8 @@ enum wf_status pair_end_arm(struct pair *p, enum wf_status st, struct wf_error *
     enum wf_status end = judge_end(&arm->j, st, err);
     arm->judged = true;
     arm->j.done = true;
-    if (st != WF_OK) {
-        p->round->unusable = p->round->unusable || !is_harmless(arm);
-    }
+    p->round->unusable = p->round->unusable || (st != WF_OK && !is_harmless(arm)) ||
+                         has_meddled(arm->result.answer);
     return end == WF_OK ? end : wf_error_prefix(err, "%s", arm_names[label_of(p, arm)]);
 }
 
@@ -269,16 +288,17 @@ static enum wf_status judge_alone(struct pair *p, size_t seat, struct wf_error *
 
 /* --- both together --- */
 
-/* Shifts what is allocated next. */
-static enum wf_status allocate_pad(struct pair *p, size_t pad, struct wf_error *err)
+/* Shifts what is allocated next; where there is no room for it there is none to shift.
+ */
+static void allocate_pad(struct pair *p, size_t pad)
 {
     struct judge *j = &p->seat[p->acting]->j;
     const size_t last = WF_SP_MAX_OBJECTS - 1 - j->tensor_count;
     const struct wf_sp_alloc want = { .object = (uint32_t)(last - AUDIT_OBJECTS - pad),
                                       .bytes = p->draw.pad[pad] };
-    return j->emulates || want.bytes == 0
-               ? WF_OK
-               : judge_call(j, WF_SP_ALLOC, &want, sizeof(want), ALLOC_NS, NULL, err);
+    if (!j->emulates && want.bytes > 0) {
+        (void)judge_call(j, WF_SP_ALLOC, &want, sizeof(want), ALLOC_NS, NULL, NULL);
+    }
 }
 
 static enum wf_status place_both(struct pair *p, struct wf_error *err)
@@ -288,9 +308,11 @@ static enum wf_status place_both(struct pair *p, struct wf_error *err)
         struct judge *j = &p->seat[s]->j;
         p->acting = s;
         j->has_twins_tensors = s == 1;
-        st = s == 0 ? allocate_pad(p, 0, err) : WF_OK;
-        st = st == WF_OK ? allocate_pad(p, 1 + s, err) : st;
-        st = st == WF_OK ? judge_place(j, err) : st;
+        if (s == 0) {
+            allocate_pad(p, 0);
+        }
+        allocate_pad(p, 1 + s);
+        st = judge_place(j, err);
     }
     return st;
 }
@@ -326,10 +348,21 @@ static void unlink_twins(struct pair *p)
 }
 
 /* An arm that is not right may have changed what the other one needs: that one is left
- * open, to be judged by itself. */
+ * open, to be judged by itself. So are both when they do not fit the device together.
+ */
 static enum wf_status judge_together(struct pair *p, struct wf_error *err)
 {
-    enum wf_status st = prepare_both(p, err);
+    struct wf_error why = { 0 };
+    enum wf_status st = prepare_both(p, &why);
+    if (pair_lacks_memory(p, st, &why)) {
+        pair_note(p, "no blocks: both arms do not fit the device together: %.200s",
+                  why.text);
+        unlink_twins(p);
+        return WF_OK;
+    }
+    if (st != WF_OK && err) {
+        *err = why;
+    }
     for (size_t s = 0; st == WF_OK && s < WF_PAIR_ARMS; s++) {
         p->acting = s;
         st = check_arm(p, err);

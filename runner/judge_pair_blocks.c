@@ -247,6 +247,9 @@ enum wf_status pair_blocks(struct pair *p, struct wf_error *err)
 {
     enum wf_status st = WF_OK;
     p->round->say("stage blocks");
+    for (size_t s = 0; s < WF_PAIR_ARMS; s++) {
+        p->seat[s]->result.timing.launches_per_sample = p->launches;
+    }
     for (int i = 0; st == WF_OK && i < p->asked->block_count; i++) {
         p->block[i].mask = p->asked->mask[i];
         st = run_block(p, &p->block[i], err);

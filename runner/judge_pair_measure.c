@@ -99,7 +99,17 @@ static enum wf_status prepare(struct pair *p, bool *ret_can, struct wf_error *er
     if (st != WF_OK || !*ret_can) {
         return st;
     }
-    EACH_SEAT(grow(&arm->j, sets, err))
+    struct wf_error why = { 0 };
+    EACH_SEAT(grow(&arm->j, sets, &why))
+    if (pair_lacks_memory(p, st, &why)) {
+        p->seat[p->acting]->j.subject_failed = false;
+        pair_note(p, "no blocks: no memory for %zu copies: %.200s", sets, why.text);
+        *ret_can = false;
+        return WF_OK;
+    }
+    if (st != WF_OK && err) {
+        *err = why;
+    }
     if (st == WF_OK) {
         p->acting = 0;
         st =

@@ -178,7 +178,8 @@ enum wf_status pair_record(const struct pair *p,
     struct wf_json *obj = wf_json_object();
     enum wf_status st = set_names(&p->round->asked->round, "pair", obj, err);
     STEP(wf_json_set_string(obj, "pair", p->asked->key, err));
-    STEP(wf_json_set_u64(obj, "launches", p->block_count ? p->launches : 0, err));
+    STEP(wf_json_set_u64(obj, "launches",
+                         p->block_count && pair_both_pass(p) ? p->launches : 0, err));
     STEP(set_arm(&p->arm[WF_PAIR_BASE], obj, "base", err));
     STEP(set_arm(&p->arm[WF_PAIR_CAND], obj, "candidate", err));
     STEP(set_blocks(p, obj, err));

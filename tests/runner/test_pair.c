@@ -110,7 +110,8 @@ Test(pair, a_wrong_candidate_has_its_diagnosis_and_the_base_passes)
                          "no blocks: an answer is not PASS");
     }
     cr_expect_eq(wf_json_count(task_member(r.record[4], "blocks")), 1u);
-    cr_expect_eq(task_number(r.facts, "details.subjects"), 1, "one subject is enough");
+    cr_expect_eq(task_number(r.facts, "details.subjects"), 3,
+                 "who writes elsewhere gets no other case");
     pair_records_free(&r);
 }
 
