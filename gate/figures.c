@@ -133,7 +133,7 @@ static double spread(const struct gate_pair *p, double s)
     return excess > 0 ? wf_exact_sqrt(excess) : 0;
 }
 
-void wf_gate_figures(const struct wf_gate *g, size_t pair, struct wf_gate_figures *ret)
+void wf_gate_evidence(const struct wf_gate *g, size_t pair, struct wf_gate_figures *ret)
 {
     const struct gate_pair *p = &g->pair[pair];
 
@@ -151,6 +151,8 @@ void wf_gate_figures(const struct wf_gate *g, size_t pair, struct wf_gate_figure
         .log_sign_faster = gate_log_sign(p, DIR_FASTER),
         .slot_noise = gate_scale(p),
         .effect = NAN,
+        .low = NAN,
+        .high = NAN,
         .spread = NAN,
         .margins = p->margins,
     };
@@ -158,5 +160,10 @@ void wf_gate_figures(const struct wf_gate *g, size_t pair, struct wf_gate_figure
         ret->effect = median_difference(p);
         ret->spread = spread(p, ret->slot_noise);
     }
-    find_interval(g, p, ret);
+}
+
+void wf_gate_figures(const struct wf_gate *g, size_t pair, struct wf_gate_figures *ret)
+{
+    wf_gate_evidence(g, pair, ret);
+    find_interval(g, &g->pair[pair], ret);
 }

@@ -199,7 +199,7 @@ static void look(struct pull *p)
     for (size_t i = 0; i < p->suite->cases; i++) {
         struct wf_gate_figures f;
         if (p->open[i]) {
-            wf_gate_figures(p->gate, i, &f);
+            wf_gate_evidence(p->gate, i, &f);
             p->cases[i].verdict = f.verdict;
             p->cases[i].blocks = f.blocks;
             p->open[i] = f.verdict == WF_GATE_VERDICT_OPEN;
@@ -261,7 +261,7 @@ static bool give(struct wf_gate *g,
     if (!to_the_end) {
         must(wf_gate_decide(g, &open, &err), &err);
     }
-    wf_gate_figures(g, 0, &f);
+    wf_gate_evidence(g, 0, &f);
     note(ret, &f);
     return open > 0;
 }
