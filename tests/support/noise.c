@@ -111,20 +111,46 @@ double noise_fill(enum noise_kind kind,
 
 /* --- sessions --- */
 
+/* A stream of draws, made in bulk: one at a time costs as much as FLOW. */
+#define FLOW 128
+
+struct flow {
+    uint64_t seed, stream, made;
+    bool normal; /* else uniform */
+    size_t left;
+    double value[FLOW];
+};
+
+static double take(struct flow *f)
+{
+    if (f->left == 0) {
+        if (f->normal) {
+            wf_rng_fill_normal(f->seed, f->stream, f->made, f->value, FLOW);
+        } else {
+            wf_rng_fill_uniform(f->seed, f->stream, f->made, f->value, FLOW);
+        }
+        f->made += FLOW;
+        f->left = FLOW;
+    }
+    return f->value[FLOW - f->left--];
+}
+
 /* Normals and uniforms have streams of their own, so that no two draws share a word. */
 struct session {
     const struct noise *k;
-    struct draw normals, uniforms;
+    struct flow normals, uniforms;
+    struct draw outliers; /* sizes: few */
     double layout[2];
     double ramp_from, ramp_step;
 };
 
-static void step_path(const struct noise *k, struct session *s, struct noise_path *p)
+static void step_path(struct session *s, struct noise_path *p)
 {
+    const struct noise *k = s->k;
     const double leave = 1 / k->dwell;
     const double enter = leave * k->share / (1 - k->share);
-    const double u = uniform(&s->uniforms);
-    const double e = normal(&s->normals);
+    const double u = take(&s->uniforms);
+    const double e = take(&s->normals);
     if (!p->begun) {
         p->begun = true;
         p->slow = u < k->share;
@@ -135,39 +161,36 @@ static void step_path(const struct noise *k, struct session *s, struct noise_pat
     }
 }
 
+static void begin_flow(struct flow *f, const struct noise_session *in, bool normal)
+{
+    f->seed = in->seed;
+    f->stream = 3 * in->run + normal;
+    f->made = 0;
+    f->normal = normal;
+    f->left = 0;
+}
+
 static void begin_session(const struct noise_session *in, struct session *s)
 {
     const struct noise *k = &KINDS[in->kind];
     const size_t length = in->ramp_slots > in->slots ? in->ramp_slots : in->slots;
     const double sd = in->layout < 0 ? k->layout : in->layout;
-    *s = (struct session){ .k = k,
-                           .normals = { in->seed, 4 * in->run, 0 },
-                           .uniforms = { in->seed, 4 * in->run + 1, 0 } };
-    s->layout[0] = sd * normal(&s->normals);
-    s->layout[1] = sd * normal(&s->normals);
+    s->k = k;
+    begin_flow(&s->normals, in, true);
+    begin_flow(&s->uniforms, in, false);
+    s->outliers = (struct draw){ in->seed, 3 * in->run + 2, 0 };
+    s->layout[0] = sd * take(&s->normals);
+    s->layout[1] = sd * take(&s->normals);
     s->ramp_step = length > 1 ? k->ramp / (double)(length - 1) : 0;
-    const double place = uniform(&s->uniforms);
+    const double place = take(&s->uniforms);
     s->ramp_from = in->path != NULL ? s->ramp_step * (double)in->path->slots
                                     : k->ramp * place * (double)(length - in->slots) /
                                           (double)length;
 }
 
-static void fill_slot(const struct session *s,
-                      struct draw *outliers,
-                      const struct noise_session *in,
-                      size_t slot,
-                      double base,
-                      double *x)
+static double outlier(struct session *s, double chance)
 {
-    double u[NOISE_SLOT];
-    wf_rng_fill_normal(in->seed, 4 * in->run + 2, slot * NOISE_SLOT, x, NOISE_SLOT);
-    wf_rng_fill_uniform(in->seed, 4 * in->run + 3, slot * NOISE_SLOT, u, NOISE_SLOT);
-    for (int i = 0; i < NOISE_SLOT; i++) {
-        x[i] = base + s->k->jitter * x[i];
-        if (u[i] < s->k->outlier) {
-            x[i] += exponential(outliers, s->k->size);
-        }
-    }
+    return take(&s->uniforms) < chance ? exponential(&s->outliers, s->k->size) : 0;
 }
 
 void noise_session(const struct noise_session *in,
@@ -179,14 +202,15 @@ void noise_session(const struct noise_session *in,
     struct session s;
     begin_session(in, &s);
     for (size_t i = 0; i < in->slots; i++) {
-        step_path(s.k, &s, path);
-        double base = s.layout[arm[i]] + (arm[i] != 0 ? in->effect : 0) +
-                      s.k->drift * path->drift + (path->slow ? s.k->mode : 0) +
-                      s.ramp_from + s.ramp_step * (double)i;
-        if (s.k->slot > 0 && uniform(&s.uniforms) < s.k->slot) {
-            base += exponential(&s.uniforms, s.k->size);
+        double *x = ret_log_ns + i * NOISE_SLOT;
+        step_path(&s, path);
+        const double base = s.layout[arm[i]] + (arm[i] != 0 ? in->effect : 0) +
+                            s.k->drift * path->drift + (path->slow ? s.k->mode : 0) +
+                            s.ramp_from + s.ramp_step * (double)i +
+                            outlier(&s, s.k->slot);
+        for (int l = 0; l < NOISE_SLOT; l++) {
+            x[l] = base + s.k->jitter * take(&s.normals) + outlier(&s, s.k->outlier);
         }
-        fill_slot(&s, &s.uniforms, in, i, base, ret_log_ns + i * NOISE_SLOT);
     }
     path->slots += in->slots;
 }
