@@ -11,7 +11,7 @@ struct wf_gate_options {
     const char *base_kernel; /* with cand_kernel: compare these two; NULL: kernels of
                                 equal names */
     const char *cand_kernel;
-    const char *suite;   /* name or file */
+    const char *suite;   /* name or file; not looked at when resuming */
     const char *cases;   /* glob over case names, NULL: all */
     const char *kernels; /* glob over kernel names, NULL: all */
     const char *device;  /* selector */
@@ -28,12 +28,15 @@ struct wf_gate_options {
     int64_t deadline_ns, lock_timeout_ns;
     int threads;
     struct wf_measure_options measure;
+    bool hot;  /* not cold, whatever the suite says */
     bool live; /* a table on the terminal while it runs */
     const volatile int *cancel;
 };
 
 /* Runs it to its end; *ret has the verdict line in it. ECANCELLED still gives a record
- * (its open pairs are INCONCLUSIVE, cancelled). */
+ * (its open pairs are INCONCLUSIVE, cancelled). A device or runner that fails again and
+ * again ends the gate, too: its open pairs are INCONCLUSIVE, not-run. EREFUSED: there
+ * is nothing to compare, or the policy refuses the base; no record is made then. */
 enum wf_status wf_gate_run_local(const struct wf_gate_options *options,
                                  struct wf_gate_record **ret,
                                  struct wf_error *err);

@@ -483,6 +483,7 @@ static enum wf_status build(struct wf_gate_report *r,
     r->outcome = outcome_of(r);
     headline(r);
     report_baseline(r);
+    report_guarantee(r);
     return status;
 }
 

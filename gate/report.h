@@ -96,7 +96,8 @@ struct wf_gate_report {
     int64_t took_ns;
     enum wf_gate_outcome outcome;
     char headline[WF_GATE_WORDS];
-    char baseline[WF_GATE_WORDS]; /* what is known of the base's lineage */
+    char baseline[WF_GATE_WORDS];      /* what is known of the base's lineage */
+    char guarantee[2 * WF_GATE_WORDS]; /* what it is worth, and what not; a paragraph */
     char **note; /* waivers that are expired, unused ...: one line each */
     size_t note_count;
 };
@@ -117,8 +118,6 @@ void wf_gate_format_interval(double low, double high, char *ret, size_t n);
 void wf_gate_first_wrong(const struct wf_json *result, char *ret, size_t n);
 /* Of the arm in a pair's record: "PASS", "" where there is none. */
 const char *wf_gate_answer(const struct wf_json *pair_record, const char *arm);
-/* What is guaranteed, and what not; one paragraph. */
-const char *wf_gate_guarantee(const struct wf_gate_report *r);
 /* "default", "policy: margins[2]", "registry: 48 blocks, ..." */
 const char *wf_gate_margin_source(const struct wf_gate_report *r, size_t pair);
 

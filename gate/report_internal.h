@@ -14,6 +14,8 @@ bool report_flag(const struct wf_json *obj, const char *key, bool fallback);
 bool report_static_is_red(const struct wf_gate_report *r, const struct wf_json *entry);
 /* Fills row->words; finding and figures are set. */
 void report_words(const struct wf_gate_report *r, struct wf_gate_row *row);
+/* Fills r->guarantee. */
+void report_guarantee(struct wf_gate_report *r);
 /* Fills r->baseline. */
 void report_baseline(struct wf_gate_report *r);
 enum wf_status report_note(struct wf_gate_report *r,

@@ -217,7 +217,7 @@ static enum wf_status put_head(const struct wf_gate_report *r,
                                         { "headline", r->headline },
                                         { "device", device },
                                         { "baseline", r->baseline },
-                                        { "guarantee", wf_gate_guarantee(r) } };
+                                        { "guarantee", r->guarantee } };
     for (size_t i = 0; i < sizeof property / sizeof property[0] && status == WF_OK;
          i++) {
         status = put_property(out, property[i][0], property[i][1], err);

@@ -333,7 +333,7 @@ static enum wf_status put_tail(const struct wf_gate_report *r,
             "%.0f s; gate <code>%.16s</code>\n\n%s\n\n</details>\n",
             r->compared, (unsigned long long)r->bursts, (unsigned long long)r->launches,
             r->rounds, r->void_rounds, (double)r->took_ns / 1e9,
-            report_text(r->header, "gate"), wf_gate_guarantee(r));
+            report_text(r->header, "gate"), r->guarantee);
     }
     return status == WF_OK && link != NULL
                ? put(out, "\nThe whole record: ", link, "\n", err)

@@ -115,9 +115,10 @@ static void wrong_words(const struct wf_gate_row *row, char *ret, size_t n)
                        text[0] != '\0' ? ": " : "", text);
         return;
     }
-    (void)snprintf(
-        ret, n, "%.40s%s%.150s%s%s", answer[0] != '\0' ? answer : "the answer is wrong",
-        text[0] != '\0' ? ": " : "", text, where[0] != '\0' ? ": " : "", where);
+    (void)snprintf(ret, n, "%.40s%s%.130s%s%.180s",
+                   answer[0] != '\0' ? answer : "the answer is wrong",
+                   text[0] != '\0' ? ": " : "", text, where[0] != '\0' ? ": " : "",
+                   where);
 }
 
 /* --- a time --- */
@@ -303,15 +304,23 @@ void report_words(const struct wf_gate_report *r, struct wf_gate_row *row)
 
 /* --- of the whole gate --- */
 
-const char *wf_gate_guarantee(const struct wf_gate_report *r)
+void report_guarantee(struct wf_gate_report *r)
 {
-    return !r->measured
-               ? "Answers alone were judged: times on this runtime are modelled, and a "
-                 "model's times are no evidence of a regression."
-               : "A gate without a true regression beyond the margins is red at most once "
-                 "in 100, over all its pairs together, for any noise inside a process. "
-                 "Effects of process starts and code layout are measured (tau) and covered "
-                 "by the margin d0 >= 3 tau and the sign process.";
+    const double alpha = report_number(report_object(r->header, "rule"), "alpha");
+    if (!r->measured) {
+        (void)snprintf(r->guarantee, sizeof(r->guarantee),
+                       "Answers alone were judged: times on this runtime are modelled, "
+                       "and a model's times are no evidence of a regression.");
+        return;
+    }
+    (void)snprintf(
+        r->guarantee, sizeof(r->guarantee),
+        "A gate without a true regression beyond the margins is red at most "
+        "once in %.4g, over all its pairs together; that holds for any noise "
+        "inside a process. Effects of process starts and code layout are "
+        "measured (tau) and covered by the margin (d0 >= 3 tau) and the sign "
+        "process.",
+        1 / alpha);
 }
 
 const char *wf_gate_margin_source(const struct wf_gate_report *r, size_t pair)
