@@ -28,13 +28,16 @@ static enum wf_status start_subject(struct pair_round *r, struct wf_error *err)
     return st;
 }
 
-/* CLEAR that fails is the doing of code that is still in there. */
+/* CLEAR ends what libraries prepared, which is their code; when it fails, the next case
+ * has a new subject. */
 enum wf_status pair_fresh_subject(struct pair_round *r, struct wf_error *err)
 {
+    const int64_t kernel_ns = r->asked->common.kernel_deadline_ns;
+    const int64_t limit_ns = kernel_ns < CLEAR_NS ? kernel_ns : CLEAR_NS;
     r->root.deadline_ns = wf_monotonic_ns() + r->asked->common.deadline_ns;
     if (r->root.subject && r->used && !r->unusable) {
         r->unusable =
-            judge_call(&r->root, WF_SP_CLEAR, NULL, 0, CLEAR_NS, NULL, NULL) != WF_OK;
+            judge_call(&r->root, WF_SP_CLEAR, NULL, 0, limit_ns, NULL, NULL) != WF_OK;
         r->used = false;
     }
     if (r->root.subject && r->unusable) {

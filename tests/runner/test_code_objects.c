@@ -2,7 +2,7 @@
  * the judge makes of a runtime that misbehaves. */
 #include "task.h"
 
-#include "amd_metrics.h"
+#include "amd_sysfs.h"
 #include "core/file.h"
 
 #include <criterion/criterion.h>
@@ -181,36 +181,6 @@ Test(code_objects, events_that_disagree_with_the_host_are_implausible)
     wf_json_free(result);
 }
 
-/* A sysfs of our own with the gpu_metrics of an MI200, whose reasons are of the moment.
- */
-static char sysfs[64];
-
-static void put_metrics(uint64_t reasons, uint16_t mhz)
-{
-    char path[300];
-    struct amd_metrics_1_3 m;
-    memset(&m, 0xff, sizeof(m));
-    m.header = (struct amd_header){ sizeof(m), 1, 3 };
-    m.temperature_hotspot = 61;
-    m.average_socket_power = 480;
-    m.current_gfxclk = mhz;
-    m.indep_throttle_status = reasons;
-    (void)snprintf(sysfs, sizeof(sysfs), "/tmp/wf-throttle-XXXXXX");
-    cr_assert_not_null(mkdtemp(sysfs));
-    (void)snprintf(path, sizeof(path), "%s/bus/pci/devices/0000:c1:00.0", sysfs);
-    cr_assert_eq(wf_mkdir_parents(path, NULL), WF_OK);
-    (void)snprintf(path, sizeof(path), "%s/bus/pci/devices/0000:c1:00.0/gpu_metrics",
-                   sysfs);
-    cr_assert_eq(wf_file_write_atomic(path, &m, sizeof(m), NULL), WF_OK);
-    (void)setenv("WAVEFARM_SYSFS", sysfs, 1);
-}
-
-static void remove_metrics(void)
-{
-    (void)unsetenv("WAVEFARM_SYSFS");
-    cr_assert_eq(wf_remove_tree(sysfs, NULL), WF_OK);
-}
-
 static struct wf_device amd_device(void)
 {
     struct wf_device device = fake_device();
@@ -225,10 +195,10 @@ Test(code_objects, clock_power_and_temperature_stand_beside_samples)
 {
     struct wf_device device = amd_device();
     struct wf_execute_request request = every_request(&device);
-    put_metrics(1, 1900); /* power limit */
+    amd_sysfs_put(1, 1900); /* power limit */
     request.measure.measure = true;
     struct wf_json *result = task_run(&request);
-    remove_metrics();
+    amd_sysfs_remove();
     expect_answer(result, "PASS");
     cr_expect_str_neq(task_text(result, "time"), "THROTTLED");
     size_t samples = wf_json_count(task_member(result, "timing.samples"));
@@ -266,10 +236,10 @@ Test(code_objects, samples_taken_while_throttled_are_flagged_and_left_out)
 {
     struct wf_device device = amd_device();
     struct wf_execute_request request = every_request(&device);
-    put_metrics(1ull << 36, 1900); /* hotspot */
+    amd_sysfs_put(1ull << 36, 1900); /* hotspot */
     request.measure.measure = true;
     struct wf_json *result = task_run(&request);
-    remove_metrics();
+    amd_sysfs_remove();
     expect_answer(result, "PASS");
     cr_expect_str_eq(task_text(result, "time"), "THROTTLED");
     cr_expect_str_eq(task_text(result, "details.telemetry.state"), "running");

@@ -2,6 +2,8 @@
  * emulator, where they are counted. */
 #include "pair_task.h"
 
+#include "amd_sysfs.h"
+
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +62,46 @@ static struct pair_records run_fake(int pairs, bool cold)
     round.measure.sets = cold ? 3 : 0;
     round.measure.cold = cold;
     return pair_run_all(&round);
+}
+
+static const struct wf_json *first_block(const struct pair_records *r)
+{
+    const struct wf_json *block = wf_json_at(task_member(r->record[0], "blocks"), 0);
+    cr_assert_not_null(block, "%s", task_text(r->record[0], "note"));
+    return block;
+}
+
+static void expect_figure(const struct wf_json *block, const char *key, double want)
+{
+    for (size_t i = 0; i < 4; i++) {
+        double v = 0;
+        cr_expect(wf_json_as_f64(wf_json_at(task_member(block, key), i), &v));
+        cr_expect_eq(v, want, "%s of slot %zu: %g", key, i, v);
+    }
+}
+
+/* A power limit is as it should be; heat takes the block. */
+Test(pair_objects, what_the_device_says_stands_beside_each_slot)
+{
+    struct wf_device device = fake_device();
+    struct wf_pair pair =
+        objects(EVERY_FEATURE_PACK, CASE, "every_feature", "every_feature", 1);
+    struct wf_pair_round round = pair_round_of(&pair, 1);
+    (void)snprintf(device.runtime, sizeof(device.runtime), "amd");
+    (void)snprintf(device.pci_bus_id, sizeof(device.pci_bus_id), "0000:c1:00.0");
+    round.device = &device;
+    amd_sysfs_put(UINT64_C(1) << 36, 1900); /* hotspot */
+    struct pair_records r = pair_run_all(&round);
+    amd_sysfs_remove();
+    expect_both(r.record[0], "PASS");
+    expect_figure(first_block(&r), "clock_mhz", 1900);
+    expect_figure(first_block(&r), "power_w", 480);
+    expect_figure(first_block(&r), "temperature_c", 61);
+    cr_expect(strstr(task_text(first_block(&r), "rejected"), "throttled"), "%s",
+              task_text(first_block(&r), "rejected"));
+    cr_expect_str_eq(task_text(r.facts, "details.warmup.clock"), "steady");
+    cr_expect_str_eq(task_text(r.facts, "details.telemetry.state"), "running");
+    pair_records_free(&r);
 }
 
 /* Workspaces, derived buffers, pointer arrays and tensor maps of both arms. */
