@@ -13,6 +13,12 @@ list(TRANSFORM probes PREPEND kernels/probe/probe_)
 wf_device_pack(NAME wavefarm-probe-gfx942 ARCH gfx942 FORMAT co ENTRIES ${probes})
 wf_device_pack(NAME wavefarm-probe-sm_90 ARCH sm_90 ENTRIES ${probes})
 
+# So are a gate's sentinels: equal work on both arms, or 3 % more on one.
+set(sentinels alu.json hbm.json lds.json)
+list(TRANSFORM sentinels PREPEND kernels/probe/sentinel_)
+wf_device_pack(NAME wavefarm-sentinel-gfx942 ARCH gfx942 FORMAT co ENTRIES ${sentinels})
+wf_device_pack(NAME wavefarm-sentinel-sm_90 ARCH sm_90 ENTRIES ${sentinels})
+
 # The naive kernels, by which the judge checks every element of large problems: in a folder
 # of their own, so that no run takes them for kernels to measure unless they are named.
 set(naive kernels/gemm/gemm_naive.json kernels/attention/attention_naive.json)

@@ -12,26 +12,30 @@
 #define MAX_NS     ((int64_t)1000000000)
 #define MAX_CLOCKS ((int64_t)2000000000)
 
-/* Members: X(name, kind of work it belongs to, default, least, most, multiple of). A
+#define OF(work)  (1u << PROBE_##work)
+#define READ_LIKE (OF(READ) | OF(HBM))
+#define LANE_LIKE (OF(CODE) | OF(ALU) | OF(LDS))
+
+/* Members: X(name, kinds of work it belongs to, default, least, most, multiple of). A
  * default of 0 means that it must be given. */
 /* clang-format off */
 #define MEMBER_LIST(X)                                                        \
-    X(bytes,  READ,   0,     PROBE_GROUP_BYTES, MAX_BYTES,  PROBE_GROUP_BYTES) \
-    X(parts,  READ,   1024,  1,                 65536,      1)                 \
-    X(lanes,  CODE,   65536, 256,               MAX_LANES,  256)               \
-    X(steps,  CODE,   1024,  1,                 65536,      1)                 \
-    X(ns,     SPIN,   0,     1,                 MAX_NS,     1)                 \
-    X(clocks, CLOCKS, 0,     1,                 MAX_CLOCKS, 1)
+    X(bytes,  READ_LIKE,  0,     PROBE_GROUP_BYTES, MAX_BYTES,  PROBE_GROUP_BYTES) \
+    X(parts,  READ_LIKE,  1024,  1,                 65536,      1)                 \
+    X(lanes,  LANE_LIKE,  65536, 256,               MAX_LANES,  256)               \
+    X(steps,  LANE_LIKE,  1024,  1,                 65536,      1)                 \
+    X(ns,     OF(SPIN),   0,     1,                 MAX_NS,     1)                 \
+    X(clocks, OF(CLOCKS), 0,     1,                 MAX_CLOCKS, 1)
 /* clang-format on */
 
 static const struct member {
     const char *name;
     size_t offset;
-    enum probe_work work;
+    unsigned works;
     int64_t otherwise, least, most, multiple;
 } MEMBERS[] = {
-#define X(name, work, otherwise, least, most, multiple)                         \
-    { #name,  offsetof(struct probe, name), PROBE_##work, (otherwise), (least), \
+#define X(name, works, otherwise, least, most, multiple)                   \
+    { #name,  offsetof(struct probe, name), (works), (otherwise), (least), \
       (most), (int64_t)(multiple) },
     MEMBER_LIST(X)
 #undef X
@@ -45,6 +49,11 @@ static const char *const WORKS[PROBE_WORK_COUNT] = {
 #undef X
 };
 
+static bool belongs(const struct member *m, const struct probe *p)
+{
+    return (m->works >> p->work & 1) != 0;
+}
+
 static int64_t *value_of(struct probe *p, const struct member *m)
 {
     return (int64_t *)(void *)((char *)p + m->offset);
@@ -56,7 +65,7 @@ static enum wf_status read_member(const struct wf_json *json,
                                   struct wf_error *err)
 {
     int64_t v = m->otherwise;
-    if (m->work != p->work) {
+    if (!belongs(m, p)) {
         return wf_json_find(json, m->name)
                    ? wf_errorf(err, WF_EINVAL, "%s has no meaning where work is \"%s\"",
                                m->name, WORKS[p->work])
@@ -87,7 +96,8 @@ static enum wf_status read_work(const struct wf_json *json,
     }
     return st == WF_OK ? wf_errorf(err, WF_EINVAL,
                                    "work is \"%.20s\"; it must be \"read\", \"code\", "
-                                   "\"spin\" or \"clocks\"",
+                                   "\"spin\", \"clocks\", \"alu\", \"hbm\" or "
+                                   "\"lds\"",
                                    text)
                        : st;
 }
@@ -109,14 +119,43 @@ static void set_tensor(struct probe *p,
                                            .optional = true };
 }
 
+static int64_t tail_words(int64_t bytes)
+{
+    const int64_t group = (int64_t)PROBE_GROUP_BYTES;
+    const int64_t groups = (bytes / group * PROBE_TAIL_PERCENT + 99) / 100;
+    return groups * group / 4;
+}
+
+/* Words of X and of Y. */
+static void count_words(const struct probe *p, int64_t *ret_in, int64_t *ret_out)
+{
+    switch (p->work) {
+    case PROBE_READ:
+    case PROBE_HBM:
+        *ret_in = p->bytes / 4 + (p->work == PROBE_HBM ? tail_words(p->bytes) : 0);
+        *ret_out = p->parts;
+        break;
+    case PROBE_CODE:
+    case PROBE_ALU:
+        *ret_in = *ret_out = p->lanes;
+        break;
+    case PROBE_LDS:
+        *ret_in = (int64_t)PROBE_TABLE * 4;
+        *ret_out = p->lanes;
+        break;
+    case PROBE_SPIN:
+    case PROBE_CLOCKS:
+    case PROBE_WORK_COUNT:
+        *ret_in = 0;
+        *ret_out = PROBE_SPIN_WORDS;
+        break;
+    }
+}
+
 static void set_tensors(struct probe *p)
 {
-    const int64_t in = p->work == PROBE_READ   ? p->bytes / 4
-                       : p->work == PROBE_CODE ? p->lanes
-                                               : 0;
-    const int64_t out = p->work == PROBE_READ   ? p->parts
-                        : p->work == PROBE_CODE ? p->lanes
-                                                : PROBE_SPIN_WORDS;
+    int64_t in = 0, out = 0;
+    count_words(p, &in, &out);
     set_tensor(p, PROBE_X, "X", WF_ROLE_INPUT, in);
     set_tensor(p, PROBE_Y, "Y", WF_ROLE_OUTPUT, out);
 }
@@ -159,7 +198,7 @@ static enum wf_status canonical(const void *state,
     enum wf_status st = wf_json_set_string(obj, "work", WORKS[p->work], err);
     for (size_t i = 0; st == WF_OK && i < MEMBER_COUNT; i++) {
         const int64_t v = member_value(p, &MEMBERS[i]);
-        if (MEMBERS[i].work == p->work && v != MEMBERS[i].otherwise) {
+        if (belongs(&MEMBERS[i], p) && v != MEMBERS[i].otherwise) {
             st = wf_json_set_i64(obj, MEMBERS[i].name, v, err);
         }
     }
@@ -171,7 +210,7 @@ static enum wf_status label(const void *state, struct wf_buf *out, struct wf_err
     const struct probe *p = state;
     enum wf_status st = wf_buf_printf(out, err, "probe %s", WORKS[p->work]);
     for (size_t i = 0; st == WF_OK && i < MEMBER_COUNT; i++) {
-        if (MEMBERS[i].work == p->work) {
+        if (belongs(&MEMBERS[i], p)) {
             st = wf_buf_printf(out, err, " %s %lld", MEMBERS[i].name,
                                (long long)member_value(p, &MEMBERS[i]));
         }
@@ -227,7 +266,9 @@ static double flops(const void *state)
 static double bytes(const void *state)
 {
     const struct probe *p = state;
-    return (double)p->tensor[PROBE_X].bytes + (double)p->tensor[PROBE_Y].bytes;
+    const double out = (double)p->tensor[PROBE_Y].bytes;
+    return out +
+           (p->work == PROBE_HBM ? (double)p->bytes : (double)p->tensor[PROBE_X].bytes);
 }
 
 static enum wf_dtype math_type(const void *state)
@@ -265,7 +306,7 @@ static enum wf_status fill(const struct wf_case *c,
 }
 
 static const char *const KEYS[] = { "work",
-#define X(name, work, otherwise, least, most, multiple) #name,
+#define X(name, works, otherwise, least, most, multiple) #name,
                                     MEMBER_LIST(X)
 #undef X
                                         NULL };

@@ -70,6 +70,20 @@ static enum wf_status run_steps(void *ctx, uint64_t piece, struct wf_error *err)
     return WF_OK;
 }
 
+static enum wf_status expect_lds(struct wf_reference *ref,
+                                 const struct wf_case *c,
+                                 uint64_t seed_offset,
+                                 struct wf_error *err)
+{
+    uint32_t table[PROBE_TABLE * 4];
+    enum wf_status st =
+        wf_case_fill(c, PROBE_X, seed_offset, 0, PROBE_TABLE * 4, table, err);
+    if (st == WF_OK) {
+        probe_expect_lds(&ref->p, table, ref->want);
+    }
+    return st;
+}
+
 static enum wf_status expect(struct wf_reference *ref,
                              const struct wf_case *c,
                              uint64_t seed_offset,
@@ -79,7 +93,16 @@ static enum wf_status expect(struct wf_reference *ref,
     enum wf_status st = WF_OK;
     switch (ref->p.work) {
     case PROBE_READ:
+    case PROBE_HBM:
         return sum_groups(ref, c, seed_offset, err);
+    case PROBE_LDS:
+        return expect_lds(ref, c, seed_offset, err);
+    case PROBE_ALU:
+        st = wf_case_fill(c, PROBE_X, seed_offset, 0, lanes, ref->want, err);
+        if (st == WF_OK) {
+            probe_expect_alu(&ref->p, ref->want);
+        }
+        return st;
     case PROBE_CODE:
         st = wf_case_fill(c, PROBE_X, seed_offset, 0, lanes, ref->want, err);
         return st == WF_OK ? wf_parallel(ref->threads,
