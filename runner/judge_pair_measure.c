@@ -154,8 +154,11 @@ static enum wf_status check_clocks(struct pair *p,
     }
     enum wf_status st = meter_check_clocks(&arm->m, err);
     if (st == WF_OK && arm->result.time == WF_TIME_IMPLAUSIBLE) {
-        pair_note(p, "no blocks: the %s's times cannot be believed: %.250s",
+        pair_note(p,
+                  "no blocks: times cannot be believed (seen with the %s; both arms "
+                  "are in one process): %.250s",
                   name_of(p, p->acting), arm->result.time_text);
+        p->round->unusable = true; /* code in there may have changed the clock */
     }
     return st;
 }

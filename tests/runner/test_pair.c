@@ -12,6 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifdef __SANITIZE_ADDRESS__
+#define SANITIZED true
+#else
+#define SANITIZED false
+#endif
+
 static const struct wf_json *at(const struct wf_json *list, size_t i)
 {
     const struct wf_json *v = wf_json_at(list, i);
@@ -168,6 +174,37 @@ Test(pair, a_kernel_that_replays_is_caught)
     expect_answers(r.record[0], "PASS", "CHEAT_SUSPECTED");
     cr_expect_str_neq(task_text(r.record[1], "candidate.answer"), "PASS");
     expect_answers(r.record[2], "CHEAT_SUSPECTED", "PASS");
+    pair_records_free(&r);
+}
+
+/* From the folder of mutants: seen by the audit alone, and by the judge's clock. What
+ * was done to a clock does not reach the next pair. */
+Test(pair, cheats_are_caught_beside_an_honest_kernel)
+{
+    static const char *const names[] = { "replays_by_whole_hash",
+                                         "shrinks_elapsed_time" };
+    struct wf_pair pairs[3];
+    if (SANITIZED) {
+        cr_skip_test("a sanitizer ends kernels that search and patch their process");
+    }
+    for (size_t i = 0; i < 2; i++) {
+        pairs[i] = pair_measured(names[i], "right", names[i], 1);
+        pairs[i].arm[WF_PAIR_CAND].pack_folder = MUTANTS_FOLDER "/cheats-host";
+    }
+    pairs[2] = pair_measured("honest", "right", "right", 1);
+    const struct wf_pair_round round = pair_round_of(pairs, 3);
+    struct pair_records r = pair_run_all(&round);
+    expect_answers(r.record[0], "PASS", "CHEAT_SUSPECTED");
+    cr_expect(
+        strstr(task_text(r.record[0], "candidate.answer_text"), "had just changed"),
+        "%s", task_text(r.record[0], "candidate.answer_text"));
+    cr_expect_eq(wf_json_count(task_member(r.record[1], "blocks")), 0u);
+    cr_expect(strstr(task_text(r.record[1], "note"), "cannot be believed"), "%s",
+              task_text(r.record[1], "note"));
+    expect_answers(r.record[2], "PASS", "PASS");
+    cr_expect_eq(wf_json_count(task_member(r.record[2], "blocks")), 1u, "%s",
+                 task_text(r.record[2], "note"));
+    cr_expect_eq(task_number(r.facts, "details.subjects"), 3);
     pair_records_free(&r);
 }
 
