@@ -114,6 +114,7 @@ struct wf_request {
 
 struct wf_auth;
 struct wf_blobs;
+struct wf_gate_worker;
 struct wf_ingest;
 struct wf_metrics;
 struct wf_static;
@@ -125,6 +126,7 @@ struct wf_app {
     struct wf_auth *auth;
     struct wf_blobs *blobs;
     struct wf_ingest *ingest;
+    struct wf_gate_worker *_Atomic gates; /* NULL until the database is there */
     struct wf_metrics *metrics;
     struct wf_static *pages;
     struct wf_workers *workers;

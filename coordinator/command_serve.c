@@ -4,6 +4,7 @@
 
 #include "coordinator/auth.h"
 #include "coordinator/blobs.h"
+#include "coordinator/gate_worker.h"
 #include "coordinator/http_server.h"
 #include "coordinator/ingest.h"
 #include "coordinator/metrics.h"
@@ -17,6 +18,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,6 +241,7 @@ static void stop_parts(struct service *s)
     wf_server_destroy(s->metrics);
     wf_ingest_stop(app->ingest);
     wf_workers_destroy(app->workers);
+    wf_gate_worker_stop(app->gates);
     wf_static_close(app->pages);
     wf_blobs_close(app->blobs);
     wf_metrics_destroy(app->metrics);
@@ -248,11 +251,24 @@ static void stop_parts(struct service *s)
     wf_buf_free(&s->client_ca);
 }
 
+/* Requests are answered before the database is there, so this comes while they may
+ * already look at it. */
+static enum wf_status start_gates(struct service *s, struct wf_error *err)
+{
+    struct wf_gate_worker *gates = NULL;
+    enum wf_status status = wf_gate_worker_start(&s->app, &gates, err);
+    if (status == WF_OK) {
+        atomic_store(&s->app.gates, gates);
+    }
+    return status;
+}
+
 static enum wf_status serve(struct service *s, struct wf_error *err)
 {
     enum wf_status status = start_parts(s, err);
     status = status == WF_OK ? prepare_database(s, err) : status;
     status = status == WF_OK ? wf_reaper_start(&s->app, &s->reaper, err) : status;
+    status = status == WF_OK ? start_gates(s, err) : status;
     if (status == WF_OK) {
         wf_log(WF_LOG_INFO, "ready");
         (void)wait_signal(&s->signals, -1);

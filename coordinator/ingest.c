@@ -6,6 +6,7 @@
  * halved until that row stands alone and is answered `invalid`. */
 #include "coordinator/ingest.h"
 
+#include "coordinator/gate_worker.h"
 #include "coordinator/metrics.h"
 #include "coordinator/result_row.h"
 #include "coordinator/workers.h"
@@ -141,6 +142,12 @@ static enum wf_status store_batch(struct batch *b, struct wf_error *err)
     for (size_t i = 0; i < b->runs; i++) {
         if (i == 0 || b->run[i] != b->run[i - 1]) {
             wf_workers_wake(b->in->app->workers, WF_EVENT_RUN, b->run[i]);
+        }
+    }
+    for (size_t i = 0; i < b->n; i++) {
+        if (b->row[i]->gate) {
+            wf_gate_worker_poke(b->in->app->gates);
+            break;
         }
     }
     return WF_OK;

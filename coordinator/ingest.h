@@ -18,6 +18,7 @@ struct wf_ingest_row {
     char task[24], shard[24];
     struct wf_buf line; /* columns of the stage after seq; empty: not stored */
     enum wf_result_status status;
+    bool gate;        /* of a gate's round */
     char detail[256]; /* why it is invalid or stale */
 };
 

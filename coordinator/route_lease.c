@@ -1,6 +1,7 @@
 /* POST /v1/lease: shards for one device. */
 #include "coordinator/handlers.h"
 
+#include "coordinator/gate_lease.h"
 #include "coordinator/metrics.h"
 #include "coordinator/workers.h"
 
@@ -78,7 +79,7 @@ static enum wf_status find_claim(struct wf_db *db,
 static enum wf_status lease_for(struct wf_db *db,
                                 struct lease_job *j,
                                 const struct wf_rows *device,
-                                const char *labels,
+                                const struct wf_rows *session,
                                 struct wf_error *err)
 {
     struct wf_buf tokens = WF_BUF_INIT;
@@ -93,9 +94,10 @@ static enum wf_status lease_for(struct wf_db *db,
     wf_param_text(&p, wf_rows_text(device, 0, 0));
     wf_param_text(&p, wf_rows_text(device, 0, 1));
     wf_param_text(&p, wf_rows_text(device, 0, 2));
-    wf_param_text(&p, labels);
+    wf_param_text(&p, wf_rows_text(session, 0, 1));
     wf_param_text(&p, wf_rows_text(device, 0, 3));
     wf_param_i64(&p, j->rest_ms);
+    wf_param_text(&p, wf_rows_text(session, 0, 2));
     s = s == WF_OK ? wf_db_run(db, WF_STMT_LEASE, &p, &rows, err) : s;
     s = s == WF_OK ? take_ids(j, rows, err) : s;
     j->fresh = s == WF_OK && j->ids.len > 0;
@@ -213,14 +215,16 @@ static enum wf_status shards_json(struct wf_db *db,
         at = end;
     }
     wf_rows_free(rows);
-    return s;
+    return s == WF_OK && j->ids.len > 0
+               ? wf_gate_lease_json(db, wf_buf_cstr(&j->ids), ttl_ms, j->shards, err)
+               : s;
 }
 
 /* --- the transaction --- */
 
 static enum wf_status give(struct wf_db *db,
                            struct lease_job *j,
-                           const char *labels,
+                           const struct wf_rows *session,
                            struct wf_error *err)
 {
     struct wf_rows *device = NULL;
@@ -228,7 +232,7 @@ static enum wf_status give(struct wf_db *db,
     enum wf_status s = find_device(db, j, &device, err);
     s = s == WF_OK && j->found == FOUND_OK ? find_claim(db, j, err) : s;
     if (s == WF_OK && j->found == FOUND_OK && j->ids.len == 0) {
-        s = lease_for(db, j, device, labels, err);
+        s = lease_for(db, j, device, session, err);
     }
     if (s == WF_OK && j->fresh) {
         wf_param_text(&log, wf_buf_cstr(&j->ids));
@@ -252,7 +256,7 @@ static enum wf_status lease(struct wf_db *db, void *ctx, struct wf_error *err)
     if (s == WF_OK && wf_rows_count(session) == 0) {
         j->found = FOUND_NO_SESSION;
     } else if (s == WF_OK && !wf_rows_bool(session, 0, 0)) {
-        s = give(db, j, wf_rows_text(session, 0, 1), err);
+        s = give(db, j, session, err);
     }
     wf_rows_free(session);
     return s;

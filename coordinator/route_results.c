@@ -1,6 +1,7 @@
 /* POST /v1/results, and reading results. */
 #include "coordinator/handlers.h"
 
+#include "coordinator/gate_line.h"
 #include "coordinator/ingest.h"
 #include "coordinator/result_row.h"
 #include "coordinator/store_results.h"
@@ -39,14 +40,11 @@ static enum wf_status read_ids(const struct wf_json *item,
     return s;
 }
 
-/* The line of the stage for one result. */
-static enum wf_status make_line(const struct wf_json *result,
-                                const char *shard,
-                                const char *token,
-                                const char *task,
-                                const char *digest,
-                                struct wf_buf *line,
-                                struct wf_error *err)
+/* The stage's columns from `digest` on. */
+static enum wf_status result_line(const struct wf_json *result,
+                                  const char *digest,
+                                  struct wf_buf *line,
+                                  struct wf_error *err)
 {
     struct wf_result_row row;
     char bytes[WF_SHA256_HEX + 2];
@@ -56,9 +54,6 @@ static enum wf_status make_line(const struct wf_json *result,
                       row.digest, digest);
     }
     snprintf(bytes, sizeof bytes, "\\x%s", digest);
-    s = s == WF_OK ? wf_copy_text(line, shard, err) : s;
-    s = s == WF_OK ? wf_copy_text(line, token, err) : s;
-    s = s == WF_OK ? wf_copy_text(line, task, err) : s;
     s = s == WF_OK ? wf_copy_text(line, bytes, err) : s;
     s = s == WF_OK ? wf_copy_text(line, row.case_id, err) : s;
     s = s == WF_OK ? wf_copy_text(line, row.kernel, err) : s;
@@ -66,6 +61,25 @@ static enum wf_status make_line(const struct wf_json *result,
     s = s == WF_OK ? wf_result_row_copy_samples(&row, line, err) : s;
     wf_result_row_free(&row);
     return s;
+}
+
+/* The line of the stage for one result, or for one line of a gate's record. */
+static enum wf_status make_line(const struct wf_json *result,
+                                const char *shard,
+                                const char *token,
+                                const char *task,
+                                const char *digest,
+                                struct wf_buf *line,
+                                struct wf_error *err)
+{
+    enum wf_status s = wf_copy_text(line, shard, err);
+    s = s == WF_OK ? wf_copy_text(line, token, err) : s;
+    s = s == WF_OK ? wf_copy_text(line, task, err) : s;
+    if (s != WF_OK) {
+        return s;
+    }
+    return wf_gate_line_is(result) ? wf_gate_line_columns(result, digest, line, err)
+                                   : result_line(result, digest, line, err);
 }
 
 /* The envelope must be well-formed, or the whole request is refused; a result that is
@@ -87,6 +101,7 @@ static enum wf_status read_item(const struct wf_json *item,
     }
     snprintf(row->shard, sizeof row->shard, "%s", shard);
     snprintf(row->task, sizeof row->task, "%s", task);
+    row->gate = wf_gate_line_is(result);
     s = make_line(result, shard, token, task, digest, &row->line, &bad);
     if (s == WF_ENOMEM) {
         return wf_errorf(err, s, "%s", bad.text);

@@ -462,6 +462,21 @@ static enum wf_status read_head(struct wf_run_request *r, struct wf_error *err)
                            : status;
 }
 
+/* All but the head's digest; `root` is taken. */
+static enum wf_status read_root(struct wf_run_request *r,
+                                const struct wf_dataset_resolver *datasets,
+                                struct wf_error *err)
+{
+    enum wf_status status = read_head(r, err);
+    status = status == WF_OK ? read_devices(r, err) : status;
+    status = status == WF_OK
+                 ? wf_run_measure_read(r->root, &r->measure, &r->measured, err)
+                 : status;
+    status = status == WF_OK ? read_packs(r, err) : status;
+    status = status == WF_OK ? read_kernels(r, err) : status;
+    return status == WF_OK ? read_cases(r, datasets, err) : status;
+}
+
 enum wf_status wf_run_request_read(struct wf_request *req,
                                    const struct wf_dataset_resolver *datasets,
                                    struct wf_run_request **ret,
@@ -479,15 +494,28 @@ enum wf_status wf_run_request_read(struct wf_request *req,
     enum wf_status status = wf_request_json(req, "wavefarm.run/1", keys, &r->root, err);
     wf_buf_free(&req->body);
     status = status == WF_OK ? digest_body(r, err) : status;
-    status = status == WF_OK ? read_head(r, err) : status;
-    status = status == WF_OK ? read_devices(r, err) : status;
-    status = status == WF_OK
-                 ? wf_run_measure_read(r->root, &r->measure, &r->measured, err)
-                 : status;
-    status = status == WF_OK ? read_packs(r, err) : status;
-    status = status == WF_OK ? read_kernels(r, err) : status;
-    status = status == WF_OK ? read_cases(r, datasets, err) : status;
+    status = status == WF_OK ? read_root(r, datasets, err) : status;
     status = status == WF_OK ? count_tasks(r, err) : status;
+    if (status != WF_OK) {
+        wf_run_request_free(r);
+        return status;
+    }
+    *ret = r;
+    return WF_OK;
+}
+
+enum wf_status wf_run_request_parse(struct wf_json *root,
+                                    const struct wf_dataset_resolver *datasets,
+                                    struct wf_run_request **ret,
+                                    struct wf_error *err)
+{
+    struct wf_run_request *r = wf_calloc(1, sizeof *r);
+    if (!r) {
+        wf_json_free(root);
+        return wf_errorf(err, WF_ENOMEM, "no memory for a run");
+    }
+    r->root = root;
+    enum wf_status status = read_root(r, datasets, err);
     if (status != WF_OK) {
         wf_run_request_free(r);
         return status;

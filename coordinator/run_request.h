@@ -56,6 +56,12 @@ enum wf_status wf_run_request_read(struct wf_request *req,
                                    const struct wf_dataset_resolver *datasets,
                                    struct wf_run_request **ret,
                                    struct wf_error *err);
+/* The same from a tree of those members (taken over, also on error), without digest and
+ * tasks: what a gate is made of (gate_request.h). */
+enum wf_status wf_run_request_parse(struct wf_json *root,
+                                    const struct wf_dataset_resolver *datasets,
+                                    struct wf_run_request **ret,
+                                    struct wf_error *err);
 void wf_run_request_free(struct wf_run_request *r);
 
 /* "gfx942:sramecc+:xnack-" -> "gfx942". False when it does not fit. */

@@ -14,6 +14,7 @@ struct job {
     const struct wf_shard_plan_input *limits;
     int64_t token_id;
     struct wf_run_made *ret;
+    const struct wf_run_more *more; /* NULL: an ordinary run */
     /* Of the attempt that is under way. */
     int64_t run;
     int64_t *case_keys; /* 2 a case */
@@ -202,7 +203,7 @@ static enum wf_status add_run(struct wf_db *db, struct job *j, struct wf_error *
     struct wf_rows *rows = NULL;
     wf_param_text(&p, r->request_id);
     wf_param_text(&p, r->digest);
-    wf_param_text(&p, "farm");
+    wf_param_text(&p, j->more ? "gate" : "farm");
     wf_param_text(&p, r->name);
     wf_param_text(&p, r->suite);
     wf_param_i64(&p, r->priority);
@@ -453,6 +454,11 @@ static enum wf_status store(struct wf_db *db, void *ctx, struct wf_error *err)
     status = status == WF_OK ? wf_db_run(db, WF_STMT_ENSURE_MONTHS, NULL, NULL, err)
                              : status;
     status = status == WF_OK ? add_run(db, j, err) : status;
+    if (j->more) {
+        status = status == WF_OK ? j->more->add(db, j->run, j->more->ctx, err) : status;
+        *j->ret = (struct wf_run_made){ j->run, 0, true };
+        return status;
+    }
     status = status == WF_OK ? add_cases(db, j, err) : status;
     status = status == WF_OK ? add_packs(db, j, err) : status;
     status = status == WF_OK ? add_kernels(db, j, err) : status;
@@ -464,6 +470,44 @@ static enum wf_status store(struct wf_db *db, void *ctx, struct wf_error *err)
     return status;
 }
 
+static void free_job(struct job *j)
+{
+    free(j->case_keys);
+    free(j->kernel_keys);
+    free(j->pack_keys);
+    free(j->history_ms);
+}
+
+static enum wf_status alloc_job(struct job *j, struct wf_error *err)
+{
+    const struct wf_run_request *r = j->r;
+    j->case_keys = wf_calloc(2 * r->case_count, sizeof *j->case_keys);
+    j->kernel_keys = wf_calloc(r->kernel_count, sizeof *j->kernel_keys);
+    j->pack_keys = wf_calloc(r->pack_count, sizeof *j->pack_keys);
+    j->history_ms = wf_calloc(r->case_count * r->kernel_count, sizeof *j->history_ms);
+    return j->case_keys && j->kernel_keys && j->pack_keys && j->history_ms
+               ? WF_OK
+               : wf_errorf(err, WF_ENOMEM, "no memory for a run");
+}
+
+static enum wf_status store_job(struct wf_db *db, struct job *j, struct wf_error *err)
+{
+    struct wf_error local = { 0 };
+    enum wf_status status = alloc_job(j, &local);
+    if (status == WF_OK) {
+        status = wf_db_transact(db, store, j, &local);
+        /* Two requests with one id at once: the second finds the first one's row. */
+        if (status == WF_EDB && strcmp(local.domain, "sqlstate:23505") == 0) {
+            status = wf_db_transact(db, store, j, &local);
+        }
+    }
+    if (status != WF_OK && err) {
+        *err = local;
+    }
+    free_job(j);
+    return status;
+}
+
 enum wf_status wf_store_run(struct wf_db *db,
                             const struct wf_run_request *r,
                             const struct wf_shard_plan_input *limits,
@@ -472,28 +516,37 @@ enum wf_status wf_store_run(struct wf_db *db,
                             struct wf_error *err)
 {
     struct job j = { .r = r, .limits = limits, .token_id = token_id, .ret = ret };
-    struct wf_error local = { 0 };
-    j.case_keys = wf_calloc(2 * r->case_count, sizeof *j.case_keys);
-    j.kernel_keys = wf_calloc(r->kernel_count, sizeof *j.kernel_keys);
-    j.pack_keys = wf_calloc(r->pack_count, sizeof *j.pack_keys);
-    j.history_ms = wf_calloc(r->case_count * r->kernel_count, sizeof *j.history_ms);
-    enum wf_status status = WF_OK;
-    if (!j.case_keys || !j.kernel_keys || !j.pack_keys || !j.history_ms) {
-        status = wf_errorf(&local, WF_ENOMEM, "no memory for a run");
-    } else {
-        status = wf_db_transact(db, store, &j, &local);
-        /* Two requests with one id at once: the second finds the first one's row. */
-        if (status == WF_EDB && strcmp(local.domain, "sqlstate:23505") == 0) {
-            status = wf_db_transact(db, store, &j, &local);
-        }
+    return store_job(db, &j, err);
+}
+
+enum wf_status wf_store_gate_run(struct wf_db *db,
+                                 const struct wf_run_request *r,
+                                 const struct wf_run_more *more,
+                                 int64_t token_id,
+                                 struct wf_run_made *ret,
+                                 struct wf_error *err)
+{
+    struct job j = { .r = r, .more = more, .token_id = token_id, .ret = ret };
+    return store_job(db, &j, err);
+}
+
+enum wf_status wf_store_run_parts(struct wf_db *db,
+                                  int64_t run,
+                                  const struct wf_run_request *r,
+                                  struct wf_run_keys *ret,
+                                  struct wf_error *err)
+{
+    struct job j = { .r = r, .run = run };
+    enum wf_status status = alloc_job(&j, err);
+    status = status == WF_OK ? add_cases(db, &j, err) : status;
+    status = status == WF_OK ? add_packs(db, &j, err) : status;
+    status = status == WF_OK ? add_kernels(db, &j, err) : status;
+    if (status == WF_OK) {
+        *ret = (struct wf_run_keys){ j.case_keys, j.kernel_keys };
+        j.case_keys = NULL;
+        j.kernel_keys = NULL;
     }
-    if (status != WF_OK && err) {
-        *err = local;
-    }
-    free(j.case_keys);
-    free(j.kernel_keys);
-    free(j.pack_keys);
-    free(j.history_ms);
+    free_job(&j);
     return status;
 }
 

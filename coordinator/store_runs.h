@@ -19,6 +19,32 @@ enum wf_status wf_store_run(struct wf_db *db,
                             struct wf_run_made *ret,
                             struct wf_error *err);
 
+/* A run of kind "gate": no tasks yet; `add` makes what else belongs to it, in the same
+ * transaction. */
+struct wf_run_more {
+    enum wf_status (*add)(struct wf_db *db,
+                          int64_t run,
+                          void *ctx,
+                          struct wf_error *err);
+    void *ctx;
+};
+enum wf_status wf_store_gate_run(struct wf_db *db,
+                                 const struct wf_run_request *r,
+                                 const struct wf_run_more *more,
+                                 int64_t token_id,
+                                 struct wf_run_made *ret,
+                                 struct wf_error *err);
+/* Cases, packs and kernels of a run that is there; inside a transaction. The caller
+ * frees both arrays: 2 keys a case as in wf_store_cases, one a kernel. */
+struct wf_run_keys {
+    int64_t *cases, *kernels;
+};
+enum wf_status wf_store_run_parts(struct wf_db *db,
+                                  int64_t run,
+                                  const struct wf_run_request *r,
+                                  struct wf_run_keys *ret,
+                                  struct wf_error *err);
+
 /* A row of RUN_GET or RUN_LIST as in GET /v1/runs/{id}. */
 enum wf_status wf_run_row_json(const struct wf_rows *rows,
                                size_t i,

@@ -294,6 +294,21 @@ static enum wf_status not_open(struct wf_db *db, int64_t run, struct wf_error *e
     return status;
 }
 
+enum wf_status wf_store_cancel_rest(struct wf_db *db,
+                                    int64_t run,
+                                    int64_t *ret_tasks,
+                                    struct wf_error *err)
+{
+    struct wf_buf ids = WF_BUF_INIT;
+    enum wf_status status = cancel_shards(db, run, &ids, err);
+    if (status == WF_OK) {
+        status = close_tasks(db, wf_buf_cstr(&ids), "cancelled", "CANCELLED",
+                             "the run was cancelled", ret_tasks, err);
+    }
+    wf_buf_free(&ids);
+    return status;
+}
+
 static enum wf_status cancel(struct wf_db *db, void *ctx, struct wf_error *err)
 {
     struct cancel_job *job = ctx;

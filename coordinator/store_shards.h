@@ -40,4 +40,10 @@ enum wf_status wf_store_cancel_run(struct wf_db *db,
                                    int64_t *ret_tasks,
                                    struct wf_error *err);
 
+/* Shards and tasks that a cancelled run still has, inside a transaction. */
+enum wf_status wf_store_cancel_rest(struct wf_db *db,
+                                    int64_t run,
+                                    int64_t *ret_tasks,
+                                    struct wf_error *err);
+
 #endif

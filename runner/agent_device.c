@@ -17,7 +17,7 @@ struct lease_outcome {
     char reason[256];               /* why tasks are left, "" when none are */
 };
 
-static bool may_go_on(struct wf_agent_device *d)
+bool wf_agent_may_go_on(struct wf_agent_device *d)
 {
     pthread_mutex_lock(&d->agent->mutex);
     bool go = !d->agent->draining && !d->revoked;
@@ -34,7 +34,7 @@ static void run_tasks(struct wf_agent_device *d,
     const struct wf_json *tasks = wf_json_find(shard, "tasks");
     const struct wf_json *t = wf_json_first(tasks);
     for (; t != NULL; t = wf_json_next(t)) {
-        if (!may_go_on(d)) {
+        if (!wf_agent_may_go_on(d)) {
             snprintf(out->reason, sizeof(out->reason), "draining");
             return;
         }
@@ -50,6 +50,25 @@ static void run_tasks(struct wf_agent_device *d,
             return;
         }
         out->run++;
+    }
+}
+
+static void run_gate(struct wf_agent_device *d,
+                     struct wf_farm_client *client,
+                     const struct wf_json *shard,
+                     struct lease_outcome *out)
+{
+    struct wf_error err = { 0 };
+    struct wf_agent_round round = { 0 };
+    enum wf_status status = wf_agent_run_gate(d, client, shard, &round, &err);
+    out->run = round.spooled;
+    memcpy(out->last_entry, round.last_entry, sizeof(out->last_entry));
+    if (status == WF_ECANCELLED) {
+        snprintf(out->reason, sizeof(out->reason),
+                 round.drained ? "draining" : "stopped");
+    } else if (status != WF_OK) {
+        wf_log(WF_LOG_ERROR, "shard %s given back: %s", d->shard, err.text);
+        snprintf(out->reason, sizeof(out->reason), "%.255s", err.text);
     }
 }
 
@@ -105,7 +124,11 @@ static void run_shard(struct wf_agent_device *d,
                                 .shard = id,
                                 .device = d->device->id,
                                 .tasks = wf_json_count(wf_json_find(shard, "tasks")) });
-    run_tasks(d, client, shard, &done);
+    if (wf_json_find(shard, "gate") != NULL) {
+        run_gate(d, client, shard, &done);
+    } else {
+        run_tasks(d, client, shard, &done);
+    }
     if (done.reason[0] != '\0') {
         give_back(d, shard, &done);
     } else if (done.last_entry[0] != '\0') {

@@ -66,6 +66,8 @@ bool wf_agent_wait_uploaded(struct wf_agent *a, const char *name, int64_t timeou
 
 /* --- agent_device.c --- */
 void *wf_agent_device_main(void *device);
+/* Neither draining nor robbed of its shard: the next task may begin. */
+bool wf_agent_may_go_on(struct wf_agent_device *d);
 
 /* --- agent_task.c --- */
 struct wf_json;
@@ -77,6 +79,42 @@ enum wf_status wf_agent_run_task(struct wf_agent_device *d,
                                  const struct wf_json *shard,
                                  const struct wf_json *task,
                                  char ret_name[WF_SPOOL_NAME],
+                                 struct wf_error *err);
+
+/* Steps of it that rounds of a gate share. The dataset that the case names ("sha256:
+ * <hex>" in any string member): */
+enum wf_status wf_agent_fetch_datasets(struct wf_farm_client *client,
+                                       const char *cache,
+                                       const struct wf_json *case_json,
+                                       struct wf_error *err);
+/* The record of provenance as a file in the cache; *ret NULL when `record` is none. */
+enum wf_status wf_agent_write_provenance(const struct wf_agent *a,
+                                         const char *pack_id,
+                                         const struct wf_json *record,
+                                         char **ret,
+                                         struct wf_error *err);
+/* What POST /v1/results takes for one task. */
+enum wf_status wf_agent_make_entry(const struct wf_json *shard,
+                                   const char *task,
+                                   const struct wf_json *result,
+                                   struct wf_buf *out,
+                                   struct wf_error *err);
+enum wf_status wf_agent_spool_entry(struct wf_agent_device *d,
+                                    const struct wf_buf *entry,
+                                    char ret_name[WF_SPOOL_NAME],
+                                    struct wf_error *err);
+
+/* --- agent_gate.c --- */
+struct wf_agent_round {
+    size_t spooled;
+    char last_entry[WF_SPOOL_NAME]; /* "" when nothing was spooled */
+    bool drained;                   /* ended early by a drain */
+};
+/* A shard with a member "gate". What is left is given back by the caller unless OK. */
+enum wf_status wf_agent_run_gate(struct wf_agent_device *d,
+                                 struct wf_farm_client *client,
+                                 const struct wf_json *shard,
+                                 struct wf_agent_round *out,
                                  struct wf_error *err);
 
 #endif

@@ -81,10 +81,10 @@ static enum wf_status read_task(const struct wf_json *json,
 }
 
 /* The dataset that the case names ("sha256:<hex>" in any string member). */
-static enum wf_status fetch_case_dataset(struct wf_farm_client *client,
-                                         const char *cache,
-                                         const struct wf_json *case_json,
-                                         struct wf_error *err)
+enum wf_status wf_agent_fetch_datasets(struct wf_farm_client *client,
+                                       const char *cache,
+                                       const struct wf_json *case_json,
+                                       struct wf_error *err)
 {
     const struct wf_json *m = wf_json_first(case_json);
     for (; m != NULL; m = wf_json_next(m)) {
@@ -101,23 +101,24 @@ static enum wf_status fetch_case_dataset(struct wf_farm_client *client,
 
 /* Writes the provenance record beside the pack, once: its name has its hash, as runs
  * may bring different records for equal packs. *ret is NULL when there is none. */
-static enum wf_status write_provenance(const struct wf_agent *a,
-                                       const struct leased_task *t,
-                                       char **ret,
-                                       struct wf_error *err)
+enum wf_status wf_agent_write_provenance(const struct wf_agent *a,
+                                         const char *pack_id,
+                                         const struct wf_json *record,
+                                         char **ret,
+                                         struct wf_error *err)
 {
     char hash[WF_SHA256_HEX];
     char *path = NULL;
     struct wf_buf text = WF_BUF_INIT;
     *ret = NULL;
-    if (t->provenance == NULL) {
+    if (record == NULL || wf_json_type(record) != WF_JSON_OBJECT) {
         return WF_OK;
     }
-    enum wf_status status = wf_json_write(t->provenance, &text, err);
+    enum wf_status status = wf_json_write(record, &text, err);
     if (status == WF_OK) {
         wf_sha256_hex(text.data, text.len, hash);
         path = wf_asprintf("%s/packs/%.20s-%.20s.provenance.json",
-                           a->options->cache_folder, t->pack, hash);
+                           a->options->cache_folder, pack_id, hash);
         status = path == NULL ? wf_errorf(err, WF_ENOMEM, "no memory") : WF_OK;
     }
     if (status == WF_OK && !wf_file_exists(path)) {
@@ -172,22 +173,16 @@ static enum wf_status execute(struct wf_agent_device *d,
 }
 
 /* {"shard","token","task","digest","result"}: what POST /v1/results takes. */
-static enum wf_status make_entry(const struct wf_json *shard,
-                                 const struct leased_task *t,
-                                 struct wf_json *result,
-                                 struct wf_buf *out,
-                                 struct wf_error *err)
+enum wf_status wf_agent_make_entry(const struct wf_json *shard,
+                                   const char *task,
+                                   const struct wf_json *result,
+                                   struct wf_buf *out,
+                                   struct wf_error *err)
 {
     char digest[WF_SHA256_HEX];
     const char *id = NULL, *token = NULL;
     struct wf_buf canonical = WF_BUF_INIT;
-    enum wf_status status = wf_json_set_string(result, "suite", t->suite, err);
-    if (status == WF_OK) {
-        status = wf_json_set_string(result, "run", t->run, err);
-    }
-    if (status == WF_OK) {
-        status = wf_json_get_string(shard, "shard", &id, err);
-    }
+    enum wf_status status = wf_json_get_string(shard, "shard", &id, err);
     if (status == WF_OK) {
         status = wf_json_get_string(shard, "token", &token, err);
     }
@@ -199,7 +194,7 @@ static enum wf_status make_entry(const struct wf_json *shard,
         status = wf_buf_printf(out, err,
                                "{\"shard\":\"%s\",\"token\":\"%s\",\"task\":\"%s\","
                                "\"digest\":\"%s\",\"result\":%s}",
-                               id, token, t->task, digest, wf_buf_cstr(&canonical));
+                               id, token, task, digest, wf_buf_cstr(&canonical));
     }
     wf_buf_free(&canonical);
     return status;
@@ -207,10 +202,10 @@ static enum wf_status make_entry(const struct wf_json *shard,
 
 /* A full disk must not lose the result: it is held here, and no new work is taken,
  * until the spool takes it or the lease is gone. */
-static enum wf_status spool_entry(struct wf_agent_device *d,
-                                  const struct wf_buf *entry,
-                                  char ret_name[WF_SPOOL_NAME],
-                                  struct wf_error *err)
+enum wf_status wf_agent_spool_entry(struct wf_agent_device *d,
+                                    const struct wf_buf *entry,
+                                    char ret_name[WF_SPOOL_NAME],
+                                    struct wf_error *err)
 {
     struct wf_agent *a = d->agent;
     bool said = false;
@@ -257,10 +252,11 @@ enum wf_status wf_agent_run_task(struct wf_agent_device *d,
         status = wf_fetch_pack(client, cache, t.pack, t.archive, &folder, err);
     }
     if (status == WF_OK) {
-        status = fetch_case_dataset(client, cache, t.case_json, err);
+        status = wf_agent_fetch_datasets(client, cache, t.case_json, err);
     }
     if (status == WF_OK) {
-        status = write_provenance(d->agent, &t, &provenance, err);
+        status =
+            wf_agent_write_provenance(d->agent, t.pack, t.provenance, &provenance, err);
     }
     if (status == WF_OK) {
         status = execute(d, &t, folder, provenance, &result, err);
@@ -269,10 +265,16 @@ enum wf_status wf_agent_run_task(struct wf_agent_device *d,
         status = wf_errorf(err, WF_ECANCELLED, "task %s was stopped", t.task);
     }
     if (status == WF_OK) {
-        status = make_entry(shard, &t, result, &entry, err);
+        status = wf_json_set_string(result, "suite", t.suite, err);
     }
     if (status == WF_OK) {
-        status = spool_entry(d, &entry, ret_name, err);
+        status = wf_json_set_string(result, "run", t.run, err);
+    }
+    if (status == WF_OK) {
+        status = wf_agent_make_entry(shard, t.task, result, &entry, err);
+    }
+    if (status == WF_OK) {
+        status = wf_agent_spool_entry(d, &entry, ret_name, err);
     }
     wf_buf_free(&entry);
     wf_json_free(result);
