@@ -93,7 +93,8 @@ static struct paths paths_of(const struct em_op *op)
     case EM_s_endpgm_saved:
     case EM_s_endpgm_ordered_ps_done:
         return (struct paths){ .on = false };
-    case EM_s_setpc_b64:
+    case EM_s_setpc_b64: /* s[30:31] is where compilers keep the way back */
+        return (struct paths){ .indirect = op->in.src[0].code != EM_SGPR0 + 30 };
     case EM_s_rfe_b64:
     case EM_s_cbranch_g_fork:
     case EM_s_cbranch_join:
@@ -135,7 +136,7 @@ static void follow(struct isa_marks *m, uint32_t i)
     for (;;) {
         const struct em_op *op = em_code_at(m->code, i);
         struct paths p = paths_of(op);
-        m->indirect = m->indirect || (p.indirect && !p.call);
+        m->indirect = m->indirect || p.indirect;
         m->calls = m->calls || p.call;
         if (p.target) {
             push(m, target_of(op), p.call ? LEADER | ROOT : LEADER);

@@ -107,6 +107,13 @@ static enum wf_status add_kernel(const struct work *w,
     return st;
 }
 
+static int by_name(const void *a, const void *b)
+{
+    const struct isa_kernel *x = a;
+    const struct isa_kernel *y = b;
+    return strcmp(x->name, y->name);
+}
+
 static enum wf_status analyse(const struct work *w,
                               struct wf_isa_report *r,
                               struct wf_error *err)
@@ -124,6 +131,9 @@ static enum wf_status analyse(const struct work *w,
         if (glob == NULL || wf_glob_match(glob, k->name)) {
             st = add_kernel(w, k, r, err);
         }
+    }
+    if (r->count > 1) { /* symbol tables have them in the order of a hash */
+        qsort(r->kernel, r->count, sizeof(*r->kernel), by_name);
     }
     return st;
 }
