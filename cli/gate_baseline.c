@@ -6,6 +6,7 @@
 #include "gate/baseline.h"
 #include "packs/command.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,18 +50,19 @@ static bool knows(const char *folder, const char *base, const char *cand)
            ask(folder, ask_cand, line, sizeof line) == 0;
 }
 
-static enum wf_status put_number(struct wf_json *o,
-                                 const char *key,
-                                 const char *digits,
-                                 double scale,
-                                 double offset,
-                                 struct wf_error *err)
+/* What git printed as a number; NAN where it is none: not known. */
+static double number(const char *digits)
 {
     double v = 0;
-    if (wf_parse_f64(digits, key, 0, 1e12, &v, NULL) != WF_OK) {
-        return WF_OK; /* git said something else: not known */
-    }
-    return wf_json_set_f64(o, key, (offset - v) * scale, err);
+    return wf_parse_f64(digits, "git", 0, 1e12, &v, NULL) == WF_OK ? v : (double)NAN;
+}
+
+static enum wf_status put_number(struct wf_json *o,
+                                 const char *key,
+                                 double v,
+                                 struct wf_error *err)
+{
+    return isfinite(v) ? wf_json_set_f64(o, key, v, err) : WF_OK;
 }
 
 static enum wf_status ask_git(const char *folder,
@@ -88,11 +90,11 @@ static enum wf_status ask_git(const char *folder,
         }
     }
     if (status == WF_OK && ask(folder, count, line, sizeof line) == 0) {
-        status = put_number(o, "commits_between", line, -1, 0, err);
+        status = put_number(o, "commits_between", number(line), err);
     }
     if (status == WF_OK && ask(folder, date, line, sizeof line) == 0) {
-        status = put_number(o, "age_days", line, 1 / DAY_S,
-                            (double)wf_realtime_ns() / 1e9, err);
+        const double age_s = (double)wf_realtime_ns() / 1e9 - number(line);
+        status = put_number(o, "age_days", age_s > 0 ? age_s / DAY_S : 0, err);
     }
     return status;
 }

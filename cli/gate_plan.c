@@ -5,6 +5,7 @@
 #include "core/parse.h"
 #include "datasets/measure.h"
 #include "gate/baseline.h"
+#include "gate/static.h"
 #include "runner/measure_options.h"
 
 #include <math.h>
@@ -180,11 +181,21 @@ static enum wf_status measure_json(const struct wf_measure_options *m,
 
 /* --- policy --- */
 
+/* The static rules are read only at the end: what is wrong with them is told now. */
 static enum wf_status open_policy(struct gate_plan *p, struct wf_error *err)
 {
-    return p->options->policy != NULL
-               ? wf_gate_policy_read(p->options->policy, &p->policy, err)
-               : wf_gate_policy_parse(NULL, "", &p->policy, err);
+    struct wf_static_rules *rules = NULL;
+    const char *path = p->options->policy;
+    enum wf_status status = path != NULL
+                                ? wf_gate_policy_read(path, &p->policy, err)
+                                : wf_gate_policy_parse(NULL, "", &p->policy, err);
+    if (status == WF_OK && wf_gate_policy_static(p->policy) != NULL &&
+        wf_static_rules_create(wf_gate_policy_static(p->policy), &rules, err) !=
+            WF_OK) {
+        status = wf_error_prefix(err, "%s: static", path);
+    }
+    wf_static_rules_free(rules);
+    return status;
 }
 
 static enum wf_status check_age(const struct gate_plan *p, struct wf_error *err)

@@ -191,6 +191,13 @@ static void print_footer(const struct wf_gate_report *r)
                (double)r->took_ns / 1e9);
         print_devices(r);
     }
+    if (r->static_compared > 0) {
+        wf_say("%zu static figures compared, %zu beyond their limits",
+               r->static_compared, r->static_red);
+    }
+    if (r->closed[0] != '\0') {
+        wf_say("ended early: %s", r->closed);
+    }
     wf_say("%s", r->baseline);
     for (size_t i = 0; i < r->note_count; i++) {
         wf_say("note: %s", r->note[i]);
@@ -199,7 +206,7 @@ static void print_footer(const struct wf_gate_report *r)
         wf_say("%s", r->guarantee);
     }
     wf_say("%s: %s%s", wf_gate_outcome_name(r->outcome), r->headline,
-           r->measured ? "" : " (modelled)");
+           r->modelled ? " (modelled)" : "");
 }
 
 void gate_view_print(const struct wf_gate_report *r, const struct gate_view_options *o)

@@ -183,12 +183,13 @@ static int64_t integer(const struct wf_json *obj, const char *key)
     return m != NULL && wf_json_as_i64(m, &v) ? v : 0;
 }
 
+/* "total", or the sum of the phases where nobody added them up. */
 static int64_t time_of_phases(const struct wf_json *pair)
 {
     int64_t sum = 0;
     const struct wf_json *phases = report_object(pair, "phases");
-    if (phases == NULL) {
-        return 0;
+    if (phases == NULL || wf_json_find(phases, "total") != NULL) {
+        return phases != NULL ? integer(phases, "total") : 0;
     }
     for (const struct wf_json *p = wf_json_first(phases); p != NULL;
          p = wf_json_next(p)) {
@@ -232,6 +233,9 @@ static void take_line(struct wf_gate_report *r,
         r->took_ns += integer(line, "took_ns");
     } else if (strcmp(kind, "static") == 0) {
         r->statics = wf_json_find(line, "entries");
+        r->static_compared = (size_t)integer(line, "compared");
+    } else if (strcmp(kind, "close") == 0) {
+        r->closed = report_text(line, "why");
     }
 }
 
@@ -305,6 +309,7 @@ static enum wf_status fill_devices(struct wf_gate_report *r,
         struct wf_gate_device_view *d = &r->device[i];
         d->group = (int)i;
         d->facts = facts != NULL ? wf_json_at(facts, i) : NULL;
+        r->modelled = r->modelled || report_flag(d->facts, "times_modelled", false);
         d->good = wf_gate_device_is_good(wf_gate_record_gate(record), (int)i, d->why,
                                          sizeof(d->why));
     }
@@ -393,9 +398,11 @@ static enum wf_status note_all(struct wf_gate_report *r,
     return status;
 }
 
+/* A gate that found nothing to judge must not pass. */
 static bool anything_judged(const struct wf_gate_report *r)
 {
-    return r->row_count > r->count[WF_GATE_IS_NOT_SUPPORTED];
+    return r->row_count >
+           r->count[WF_GATE_IS_NOT_SUPPORTED] + r->count[WF_GATE_IS_REMOVED];
 }
 
 static enum wf_gate_outcome outcome_of(const struct wf_gate_report *r)
@@ -409,7 +416,7 @@ static enum wf_gate_outcome outcome_of(const struct wf_gate_report *r)
         return WF_GATE_OUTCOME_RED;
     }
     if (r->count[WF_GATE_IS_BROKEN] + r->count[WF_GATE_IS_OPEN] > 0 ||
-        (!anything_judged(r) && r->statics == NULL)) {
+        !anything_judged(r)) {
         return WF_GATE_OUTCOME_INFRASTRUCTURE;
     }
     return r->strict && r->count[WF_GATE_IS_UNDECIDED] > 0 ? WF_GATE_OUTCOME_NO_VERDICT
@@ -435,7 +442,7 @@ static void headline(struct wf_gate_report *r)
         (void)snprintf(h, n, "unchanged: all %zu pairs run the same code", all);
         return;
     }
-    if (!anything_judged(r) && r->statics == NULL) {
+    if (r->outcome == WF_GATE_OUTCOME_INFRASTRUCTURE && !anything_judged(r)) {
         (void)snprintf(h, n, "no verdict: nothing could be compared");
         return;
     }
@@ -465,6 +472,7 @@ static enum wf_status build(struct wf_gate_report *r,
 {
     r->strict = strict || wf_gate_policy_strict(r->policy);
     r->measured = report_flag(r->header, "measured", true);
+    r->closed = "";
     enum wf_status status = fill_rows(r, record, used, err);
     if (status == WF_OK) {
         status = take_lines(r, err);

@@ -87,10 +87,13 @@ struct wf_gate_report {
     size_t count[WF_GATE_FINDING_COUNT];
     size_t red, waived, compared;  /* compared: m of the false-discovery control */
     const struct wf_json *statics; /* entries of the static comparison; NULL: none */
-    size_t static_red;
+    size_t static_red, static_compared;
+    const char *closed; /* why no more rounds were run; "" */
     struct wf_gate_device_view *device;
     size_t device_count;
-    bool measured, strict;
+    bool measured; /* times were compared */
+    bool modelled; /* a runtime whose times are a model's */
+    bool strict;
     uint64_t launches, bursts;
     size_t rounds, void_rounds;
     int64_t took_ns;

@@ -114,7 +114,9 @@ void report_baseline(struct wf_gate_report *r)
         (void)snprintf(text, sizeof text, " (%.12s is)", fork);
         add(r->baseline, sizeof(r->baseline), text);
     }
-    add_age(r, known);
+    if (l != WF_GATE_LINEAGE_SAME) {
+        add_age(r, known);
+    }
     if (report_flag(base, "dirty", false)) {
         add(r->baseline, sizeof(r->baseline), "; its tree was not clean");
     }

@@ -197,6 +197,7 @@ static void put_head(struct builder *b,
     put_text(b, v, "suite", report_text(r->header, "suite"));
     put_text(b, v, "runtime", report_text(r->header, "runtime"));
     put_flag(b, v, "measured", r->measured);
+    put_flag(b, v, "modelled", r->modelled);
     put_text(b, v, "outcome", wf_gate_outcome_name(r->outcome));
     put_text(b, v, "headline", r->headline);
     put_flag(b, v, "strict", r->strict);
@@ -217,6 +218,7 @@ enum wf_status wf_gate_report_json(const struct wf_gate_report *r,
     put_copy(&b, v, "packs", wf_json_find(r->header, "packs"));
     put_copy(&b, v, "rule", wf_json_find(r->header, "rule"));
     put_copy(&b, v, "static", r->statics);
+    put_count(&b, v, "static_compared", r->static_compared);
     put_take(&b, v, "notes", notes_json(&b, r));
     put_count(&b, v, "rounds", r->rounds);
     put_count(&b, v, "void_rounds", r->void_rounds);

@@ -346,7 +346,7 @@ static enum wf_status put_head(const struct wf_gate_report *r,
 {
     enum wf_status status = wf_buf_printf(
         out, err, "%s\n### WaveFarm gate: %s%s\n\n", WF_GATE_MARKER,
-        wf_gate_outcome_name(r->outcome), r->measured ? "" : " (modelled)");
+        wf_gate_outcome_name(r->outcome), r->modelled ? " (modelled)" : "");
     status =
         status == WF_OK ? put(out, "**", r->headline, "**, suite <code>", err) : status;
     return status == WF_OK

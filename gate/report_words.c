@@ -192,8 +192,8 @@ static void broken_words(const struct wf_gate_report *r,
         return;
     default:
         (void)snprintf(ret, n, "not run%s%.250s",
-                       p->refused != NULL || note[0] != '\0' ? ": " : "",
-                       p->refused != NULL ? p->refused : note);
+                       note[0] != '\0' || r->closed[0] != '\0' ? ": " : "",
+                       note[0] != '\0' ? note : r->closed);
     }
 }
 
@@ -208,9 +208,9 @@ static void answer_words(const struct wf_gate_report *r,
                        "with");
     } else {
         (void)snprintf(ret, n, "right in both arms%s",
-                       r->measured ? "; no time was compared"
-                                   : "; times of this runtime are modelled, so none "
-                                     "was compared");
+                       r->modelled ? "; times of this runtime are modelled, so none "
+                                     "was compared"
+                                   : "; no time was compared");
     }
 }
 
@@ -308,9 +308,11 @@ void report_guarantee(struct wf_gate_report *r)
 {
     const double alpha = report_number(report_object(r->header, "rule"), "alpha");
     if (!r->measured) {
-        (void)snprintf(r->guarantee, sizeof(r->guarantee),
-                       "Answers alone were judged: times on this runtime are modelled, "
-                       "and a model's times are no evidence of a regression.");
+        (void)snprintf(
+            r->guarantee, sizeof(r->guarantee), "Answers alone were judged: %s.",
+            r->modelled ? "times on this runtime are modelled, and a model's "
+                          "times are no evidence of a regression"
+                        : "nothing is said of times");
         return;
     }
     (void)snprintf(
