@@ -183,7 +183,7 @@ static double u_test_slower(const struct sample *s)
 
 static double mean_threshold(const struct sample *s, double most)
 {
-    double a[LAUNCHES_MAX], b[LAUNCHES_MAX];
+    double a[LAUNCHES_MAX] = { 0 }, b[LAUNCHES_MAX] = { 0 };
     const size_t n = times(s, 0, a);
     (void)times(s, 1, b);
     return mean(b, n) / mean(a, n) - 1 > most ? 0 : 1;
@@ -193,7 +193,7 @@ static double mean_threshold(const struct sample *s, double most)
  * two relative standard deviations of single launches. */
 static double nvbench(const struct sample *s)
 {
-    double a[LAUNCHES_MAX], b[LAUNCHES_MAX];
+    double a[LAUNCHES_MAX] = { 0 }, b[LAUNCHES_MAX] = { 0 };
     const size_t n = times(s, 0, a);
     (void)times(s, 1, b);
     const double noise_a = sqrt(variance(a, n)) / mean(a, n);
@@ -205,7 +205,7 @@ static double nvbench(const struct sample *s)
  * 0.5 % (its second condition, cycles, has no counterpart in times alone). */
 static double robust(const struct sample *s)
 {
-    double a[LAUNCHES_MAX], b[LAUNCHES_MAX];
+    double a[LAUNCHES_MAX] = { 0 }, b[LAUNCHES_MAX] = { 0 };
     const size_t n = times(s, 0, a);
     (void)times(s, 1, b);
     wf_sort_doubles(a, n);
@@ -272,7 +272,7 @@ double sim_peer_case(enum sim_peer p,
                      uint64_t run)
 {
     struct sample s = { .n = PEERS[p].repetitions };
-    unsigned char arm[2 * SIM_REPETITIONS_MAX];
+    unsigned char arm[2 * SIM_REPETITIONS_MAX] = { 0 };
     double x[2 * LAUNCHES_MAX];
     size_t have[2] = { 0, 0 };
     const size_t slots = 2 * s.n;

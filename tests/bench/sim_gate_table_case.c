@@ -253,20 +253,20 @@ static void edge_case(const void *arg, uint64_t seed, uint64_t run, uint64_t *co
 
 struct edge {
     const char *text;
-    enum noise_kind kind;
     double layout;
+    enum noise_kind kind;
     bool covered; /* no process effects: the guarantee holds */
 };
 
 static const struct edge EDGES[] = {
-    { "quiet", NOISE_quiet, 0, true },
-    { "typical", NOISE_typical, 0, true },
-    { "noisy", NOISE_noisy, 0, true },
-    { "bimodal", NOISE_bimodal, 0, true },
-    { "ramp", NOISE_ramp, 0, true },
-    { "layout 0.2 %", NOISE_layout, .002, false },
-    { "layout 0.4 %", NOISE_layout, .004, false },
-    { "layout 0.8 %", NOISE_layout, .008, false },
+    { "quiet", 0, NOISE_quiet, true },
+    { "typical", 0, NOISE_typical, true },
+    { "noisy", 0, NOISE_noisy, true },
+    { "bimodal", 0, NOISE_bimodal, true },
+    { "ramp", 0, NOISE_ramp, true },
+    { "layout 0.2 %", .002, NOISE_layout, false },
+    { "layout 0.4 %", .004, NOISE_layout, false },
+    { "layout 0.8 %", .008, NOISE_layout, false },
 };
 
 static const struct sim_cell *edge_cell(struct sim_tables *t,

@@ -59,7 +59,11 @@ void sim_table_recorded(struct sim_tables *t)
     struct recorded *all = NULL;
     size_t n = 0;
     struct wf_error err;
-    if (recorded_read_all(t->data, &all, &n, &err) != WF_OK) {
+    enum wf_status status = recorded_read_all(t->data, &all, &n, &err);
+    if (status != WF_OK && (status != WF_ENOTFOUND || t->data != NULL)) {
+        sim_fail(err.text);
+    }
+    if (status != WF_OK) {
         (void)printf("SKIPPED: %s\n", err.text);
         return;
     }

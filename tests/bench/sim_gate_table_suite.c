@@ -213,6 +213,9 @@ static void print_clean(struct sim_tables *t,
 
 static void print_bursts_by_kind(const struct sim_cell *c, const char *text)
 {
+    if (c->runs == 0) {
+        return;
+    }
     (void)printf("\nBursts a clean case (%s):", text);
     for (int k = 0; k < NOISE_KINDS; k++) {
         const uint64_t *n = c->count + KINDS_AT + (size_t)3 * (size_t)k;

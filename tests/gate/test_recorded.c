@@ -19,7 +19,8 @@ static const struct {
 /* What a share of at most `most` may come to in a sample: three standard deviations. */
 static int check(const struct recorded *r, const char *what, uint64_t hits, double most)
 {
-    const double n = (double)((r->n + STEP - 1) / STEP);
+    const size_t sequences = (r->n + STEP - 1) / STEP;
+    const double n = (double)sequences;
     if ((double)hits <= most * n + 3 * sqrt(n * most * (1 - most))) {
         return 0;
     }

@@ -193,26 +193,26 @@ static double outlier(struct session *s, double chance)
     return take(&s->uniforms) < chance ? exponential(&s->outliers, s->k->size) : 0;
 }
 
-void noise_session(const struct noise_session *in,
+void noise_session(const struct noise_session *s,
                    const unsigned char *arm,
                    double *ret_log_ns)
 {
     struct noise_path own = { .begun = false };
-    struct noise_path *path = in->path != NULL ? in->path : &own;
-    struct session s;
-    begin_session(in, &s);
-    for (size_t i = 0; i < in->slots; i++) {
+    struct noise_path *path = s->path != NULL ? s->path : &own;
+    struct session n;
+    begin_session(s, &n);
+    for (size_t i = 0; i < s->slots; i++) {
         double *x = ret_log_ns + i * NOISE_SLOT;
-        step_path(&s, path);
-        const double base = s.layout[arm[i]] + (arm[i] != 0 ? in->effect : 0) +
-                            s.k->drift * path->drift + (path->slow ? s.k->mode : 0) +
-                            s.ramp_from + s.ramp_step * (double)i +
-                            outlier(&s, s.k->slot);
+        step_path(&n, path);
+        const double base = n.layout[arm[i]] + (arm[i] != 0 ? s->effect : 0) +
+                            n.k->drift * path->drift + (path->slow ? n.k->mode : 0) +
+                            n.ramp_from + n.ramp_step * (double)i +
+                            outlier(&n, n.k->slot);
         for (int l = 0; l < NOISE_SLOT; l++) {
-            x[l] = base + s.k->jitter * take(&s.normals) + outlier(&s, s.k->outlier);
+            x[l] = base + n.k->jitter * take(&n.normals) + outlier(&n, n.k->outlier);
         }
     }
-    path->slots += in->slots;
+    path->slots += s->slots;
 }
 
 double noise_slot_value(const double log_ns[NOISE_SLOT])
