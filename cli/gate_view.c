@@ -185,7 +185,7 @@ static void print_footer(const struct wf_gate_report *r)
 {
     print_counts(r);
     if (r->bursts > 0) {
-        wf_say("%zu compared (m); %" PRIu64 " bursts, %" PRIu64
+        wf_say("%zu pairs under one error rate (m); %" PRIu64 " bursts, %" PRIu64
                " launches in %zu rounds (%zu void), %.1f s",
                r->compared, r->bursts, r->launches, r->rounds, r->void_rounds,
                (double)r->took_ns / 1e9);

@@ -126,6 +126,7 @@ static void judge_row(struct wf_gate_report *r, struct wf_gate_row *row, bool *u
     row->red = matters && row->waived != WF_GATE_WAIVED;
     r->waived += row->waived == WF_GATE_WAIVED;
     r->red += row->red;
+    r->red_count[row->finding] += row->red;
 }
 
 static enum wf_status fill_rows(struct wf_gate_report *r,
@@ -447,13 +448,13 @@ static void headline(struct wf_gate_report *r)
         return;
     }
     if (r->outcome == WF_GATE_OUTCOME_RED) {
-        add_headline(h, n, r->count[WF_GATE_IS_WRONG], "wrong");
-        add_headline(h, n, r->count[WF_GATE_IS_SLOWER], "slower");
-        add_headline(h, n, r->count[WF_GATE_IS_REMOVED], "removed");
+        add_headline(h, n, r->red_count[WF_GATE_IS_WRONG], "wrong");
+        add_headline(h, n, r->red_count[WF_GATE_IS_SLOWER], "slower");
+        add_headline(h, n, r->red_count[WF_GATE_IS_REMOVED], "removed");
         add_headline(h, n, r->static_red, "static figures worse");
         const size_t used = strlen(h);
-        (void)snprintf(h + used, n - used, " of %zu%s", all,
-                       r->waived > 0 ? " (some of them waived)" : "");
+        (void)snprintf(h + used, n - used, " of %zu", all);
+        add_headline(h, n, r->waived, "waived");
         return;
     }
     (void)snprintf(h, n, "%s", wf_gate_outcome_headline(r->outcome));

@@ -84,7 +84,7 @@ struct wf_gate_report {
     struct wf_gate_policy *policy;
     struct wf_gate_row *row; /* cases, what matters first; sentinels not among them */
     size_t row_count;
-    size_t count[WF_GATE_FINDING_COUNT];
+    size_t count[WF_GATE_FINDING_COUNT], red_count[WF_GATE_FINDING_COUNT];
     size_t red, waived, compared;  /* compared: m of the false-discovery control */
     const struct wf_json *statics; /* entries of the static comparison; NULL: none */
     size_t static_red, static_compared;

@@ -104,9 +104,9 @@ void report_baseline(struct wf_gate_report *r)
     const struct wf_json *known = report_object(r->header, "baseline");
     enum wf_gate_lineage l = wf_gate_lineage_of(base, cand);
     (void)wf_gate_lineage_parse(report_text(known, "lineage"), &l);
-    (void)snprintf(r->baseline, sizeof(r->baseline), "base %.12s: %s",
-                   report_text(base, "commit")[0] != '\0' ? report_text(base, "commit")
-                                                          : "of no known commit",
+    const char *commit = report_text(base, "commit");
+    (void)snprintf(r->baseline, sizeof(r->baseline), "base %.12s%s: %s", commit,
+                   commit[0] != '\0' ? "" : "of no known commit",
                    wf_gate_lineage_words(l));
     const char *fork = report_text(known, "fork_point");
     if (l == WF_GATE_LINEAGE_NOT_ANCESTOR && fork[0] != '\0') {

@@ -22,9 +22,7 @@ enum wf_status report_note(struct wf_gate_report *r,
                            struct wf_error *err,
                            const char *fmt,
                            ...) __attribute__((format(printf, 3, 4)));
-/* "12 compared: 1 wrong, 2 slower, 9 pass". */
-void report_counts(const struct wf_gate_report *r, char *ret, size_t n);
-/* Suite, device and packs in words, for headings. */
+/* The device in words, for headings. */
 void report_device(const struct wf_gate_report *r, char *ret, size_t n);
 
 #endif

@@ -329,7 +329,7 @@ static enum wf_status put_tail(const struct wf_gate_report *r,
     if (status == WF_OK) {
         status = wf_buf_printf(
             out, err,
-            "- %zu pairs compared, %llu bursts, %llu launches, %zu rounds (%zu void), "
+            "- %zu pairs under one error rate, %llu bursts, %llu launches, %zu rounds (%zu void), "
             "%.0f s; gate <code>%.16s</code>\n\n%s\n\n</details>\n",
             r->compared, (unsigned long long)r->bursts, (unsigned long long)r->launches,
             r->rounds, r->void_rounds, (double)r->took_ns / 1e9,

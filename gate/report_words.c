@@ -58,7 +58,7 @@ void wf_gate_format_interval(double low, double high, char *ret, size_t n)
     } else if (isfinite(high)) {
         (void)snprintf(ret, n, "at most %+.1f %%", percent(high));
     } else {
-        (void)snprintf(ret, n, "anything");
+        (void)snprintf(ret, n, "not bounded yet");
     }
 }
 
@@ -331,20 +331,6 @@ const char *wf_gate_margin_source(const struct wf_gate_report *r, size_t pair)
     const struct wf_json *p = pairs != NULL ? wf_json_at(pairs, pair) : NULL;
     const char *s = report_text(report_object(p, "margins"), "source");
     return s[0] != '\0' ? s : "default";
-}
-
-void report_counts(const struct wf_gate_report *r, char *ret, size_t n)
-{
-    int len = snprintf(ret, n, "%zu pairs:", r->row_count);
-    const char *separator = " ";
-    for (int i = 0; i < WF_GATE_FINDING_COUNT; i++) {
-        const size_t used = len > 0 && (size_t)len < n ? (size_t)len : n - 1;
-        if (r->count[i] > 0) {
-            len += snprintf(ret + used, n - used, "%s%zu %s", separator, r->count[i],
-                            wf_gate_finding_name((enum wf_gate_finding)i));
-            separator = ", ";
-        }
-    }
 }
 
 void report_device(const struct wf_gate_report *r, char *ret, size_t n)
