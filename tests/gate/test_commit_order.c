@@ -82,7 +82,7 @@ Test(commit_order, ties_are_stable_and_unknown_commits_go_by_time)
 Test(commit_order, a_circle_ends)
 {
     const struct wf_commit c[] = { { "a", P("b"), 1, "1" }, { "b", P("a"), 1, "2" } };
-    size_t line[2], n = 0;
+    size_t line[3], n = 0;
     struct wf_error err = { 0 };
     sorted(c, 2, NULL, 0, "ab");
     const struct wf_commit d[] = { { "g", none, 0, "" },
