@@ -60,14 +60,16 @@ static void show_registers(const struct wf_json *k)
     long a = count(r, "agprs");
     (void)wf_buf_printf(&b, NULL, "%ld of 512: %ld vgprs + %ld agprs; %ld sgprs",
                         count(r, "allocated"), v, a, count(r, "sgprs"));
+    bool wasted = false;
     const struct wf_json *named = at(r, "named");
     if (named != NULL && wf_json_type(named) == WF_JSON_OBJECT) {
         long all = count(named, "vgprs"); /* vgpr_count holds both kinds */
         long acc = count(named, "agprs");
+        wasted = count(r, "allocated") > (all + 7) / 8 * 8;
         (void)wf_buf_printf(&b, NULL, " (used: %ld with %ld agprs; %ld)", all, acc,
                             count(named, "sgprs"));
     }
-    line(false, "registers", &b);
+    line(wasted, "registers", &b);
     wf_buf_clear(&b);
     const struct wf_json *s = at(k, "spills");
     const struct wf_json *m = at(k, "scratch");
