@@ -178,6 +178,30 @@ static enum wf_status list_archs(struct wf_gate_request *g, struct wf_error *err
     return s == WF_OK ? wf_pg_array_end(&g->archs, err) : s;
 }
 
+/* Runners fetch what the header names. */
+static enum wf_status check_archives(const struct wf_gate_request *g,
+                                     struct wf_error *err)
+{
+    const struct wf_json *p = wf_json_first(wf_json_find(g->header, "packs"));
+    for (; p; p = wf_json_next(p)) {
+        const char *id = wf_json_string(wf_json_find(p, "id"));
+        const char *archive = wf_json_string(wf_json_find(p, "archive"));
+        const char *found = NULL;
+        for (size_t i = 0; i < g->run->pack_count; i++) {
+            if (strcmp(wf_pack_id(g->run->packs[i].pack), id) == 0) {
+                found = g->run->packs[i].archive;
+            }
+        }
+        if (!found || strcmp(found, archive) != 0) {
+            return wf_errorf(err, WF_EINVAL,
+                             "header: packs: %s: no pack of the request has id %.80s "
+                             "and archive %.80s",
+                             wf_json_key(p), id, archive);
+        }
+    }
+    return WF_OK;
+}
+
 static enum wf_status make_record(struct wf_gate_request *g, struct wf_error *err)
 {
     struct wf_json *copy = NULL;
@@ -202,6 +226,7 @@ static enum wf_status make(struct wf_json *root,
     }
     s = wf_run_request_parse(root, datasets, &g->run, err);
     g->header = s == WF_OK ? wf_json_find(g->run->root, "header") : NULL;
+    s = s == WF_OK ? check_archives(g, err) : s;
     s = s == WF_OK ? find_kernels(g, err) : s;
     s = s == WF_OK ? list_archs(g, err) : s;
     s = s == WF_OK ? make_record(g, err) : s;
