@@ -125,7 +125,7 @@ static void print_notes(const struct wf_compare *c)
 static void print_counts(const struct wf_compare *c, const char *end)
 {
     const char *separator = "";
-    printf("%zu tasks: ", c->result->count);
+    printf("%zu tasks%s", c->result->count, c->result->count > 0 ? ": " : "");
     for (int s = 0; s < WF_UNPAIRED_STATUS_COUNT; s++) {
         if (c->result->of_status[s] > 0) {
             printf("%s%zu %s", separator, c->result->of_status[s],

@@ -94,6 +94,12 @@ static void note(struct notes *n, const char *fmt, ...)
     va_start(ap, fmt);
     (void)vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
+    for (const struct wf_json *v = wf_json_first(n->list); v != NULL;
+         v = wf_json_next(v)) {
+        if (strcmp(wf_json_string(v), text) == 0) {
+            return; /* repetitions say the same */
+        }
+    }
     if (n->status == WF_OK) {
         n->status = wf_json_push_string(n->list, text, n->err);
     }
@@ -333,6 +339,20 @@ static bool is_measured(const struct wf_unpaired_side *s)
     return false;
 }
 
+/* Why an answer is not PASS. */
+static void note_answers(struct notes *n,
+                         const struct wf_unpaired_side *s,
+                         const char *side)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const char *answer = wf_unpaired_text(s->result[i], NULL, "answer");
+        const char *why = wf_unpaired_text(s->result[i], NULL, "answer_text");
+        if (strcmp(answer, "PASS") != 0) {
+            note(n, "%s: %s%s%.300s", side, answer, why[0] != '\0' ? ": " : "", why);
+        }
+    }
+}
+
 static bool is_same_code(const struct wf_unpaired_row *r)
 {
     const char *x = wf_unpaired_text(r->a.result[0], "code", "sha256");
@@ -346,6 +366,8 @@ static void judge_pair(struct wf_unpaired_row *r, struct notes *n)
     const struct wf_json *b = r->b.result[0];
     const bool other_case = strcmp(wf_unpaired_text(a, "task", "case_id"),
                                    wf_unpaired_text(b, "task", "case_id")) != 0;
+    note_answers(n, &r->a, "A");
+    note_answers(n, &r->b, "B");
     const bool meaning = note_facts(n, a, b);
     if (other_case) {
         note_case(n, a, b);
