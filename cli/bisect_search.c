@@ -111,7 +111,7 @@ static char *record_file(const struct bisect_search *s, size_t pack, int attempt
     }
     return wf_asprintf("%s/%.12s-%.12s%s%s.jsonl", s->options.record,
                        s->packs->pack[0].id, s->packs->pack[pack].id,
-                       s->seek == BISECT_WRONG && s->count > 0 ? "-answers" : "", tail);
+                       s->seek == BISECT_WRONG ? "-answers" : "", tail);
 }
 
 static double alpha_of(const struct wf_gate_record *record)
@@ -149,7 +149,7 @@ static enum wf_status run_gate(struct bisect_search *s,
     o.rule = &rule;
     o.out = resume ? NULL : file;
     o.resume = resume ? file : NULL;
-    o.answers_only = s->seek == BISECT_WRONG && s->count > 0;
+    o.answers_only = s->seek == BISECT_WRONG;
     o.no_sentinels = o.no_sentinels || o.answers_only;
     return wf_gate_run_local(&o, ret, err);
 }
