@@ -66,7 +66,8 @@ static void add_row(struct wf_table *t,
         wf_gate_format_effect(f->effect, effect, sizeof effect);
         wf_gate_format_interval(f->low, f->high, interval, sizeof interval);
     }
-    (void)snprintf(blocks, sizeof blocks, "%d%s", f->blocks, f->lost > 0 ? "*" : "");
+    (void)snprintf(blocks, sizeof blocks, "%d%s", f->blocks,
+                   r->measured && f->lost > 0 ? "*" : "");
     (void)snprintf(margins, sizeof margins, "%.3g/%.3g %%", 100 * f->margins.d0,
                    100 * f->margins.d1);
     (void)snprintf(finding, sizeof finding, "%s%s", wf_gate_finding_name(row->finding),
@@ -93,7 +94,7 @@ static void print_table(const struct wf_gate_report *r,
     for (size_t i = 0; i < r->row_count && t != NULL; i++) {
         if (is_chosen(&r->row[i], o)) {
             add_row(t, r, &r->row[i]);
-            lost += r->row[i].figures.lost > 0;
+            lost += r->measured && r->row[i].figures.lost > 0;
             rows++;
         }
     }
@@ -184,11 +185,13 @@ static void print_devices(const struct wf_gate_report *r)
 static void print_footer(const struct wf_gate_report *r)
 {
     print_counts(r);
-    if (r->bursts > 0) {
+    if (r->rounds > 0) {
         wf_say("%zu pairs under one error rate (m); %" PRIu64 " bursts, %" PRIu64
                " launches in %zu rounds (%zu void), %.1f s",
                r->compared, r->bursts, r->launches, r->rounds, r->void_rounds,
                (double)r->took_ns / 1e9);
+    }
+    if (r->bursts > 0) {
         print_devices(r);
     }
     if (r->static_compared > 0) {
@@ -202,7 +205,7 @@ static void print_footer(const struct wf_gate_report *r)
     for (size_t i = 0; i < r->note_count; i++) {
         wf_say("note: %s", r->note[i]);
     }
-    if (r->bursts > 0 || !r->measured) {
+    if (r->rounds > 0) {
         wf_say("%s", r->guarantee);
     }
     wf_say("%s: %s%s", wf_gate_outcome_name(r->outcome), r->headline,
