@@ -120,7 +120,7 @@ def no_body_is_believed(f):
         role = "runner" if who == "RUN" else "submitter"
         for bad in BAD_BODIES:
             r = f.call(method, concrete(path), bad, role)
-            no_body_needed = name in ("run_cancel", "runner_beat", "runner_end")
+            no_body_needed = name in ("run_cancel", "gate_cancel", "runner_beat", "runner_end")
             want = (400, 422, 404, 410) if no_body_needed else (400, 422)
             assert r.status in want, (name, bad, r)
             problem(r, r.status)
