@@ -1,6 +1,7 @@
 /* Error rates, power and cost of the rule on simulated noise, in small: each figure is
  * a fixed draw. docs/results/gate-simulated.md has the large counts. Also: that the
  * simulator and its counting are what they say, and that they see a broken rule. */
+#include "gate/draw.h"
 #include "tests/bench/sim_gate.h"
 #include "tests/bench/sim_gate_cells.h"
 #include "tests/core/temp_dir.h"
@@ -55,10 +56,11 @@ Test(power, clean_pull_requests_are_not_red_and_cheap)
 
 Test(power, all_at_the_margin_is_not_red)
 {
-    const struct sim_suite s = { .cases = 300,
-                                 .kinds = SIM_ALL_KINDS & ~SIM_KIND(layout),
-                                 .effect = 0.005,
-                                 .dependence = SIM_SAME };
+    struct sim_suite s = { .cases = 300,
+                           .kinds = SIM_ALL_KINDS & ~SIM_KIND(layout),
+                           .effect = 0.005 };
+    cr_expect_eq(sum_of(&s, 8, 0.005).red, 0);
+    s.dependence = SIM_SAME;
     cr_expect_eq(sum_of(&s, 4, 0.005).red, 0);
 }
 
@@ -109,6 +111,63 @@ Test(power, the_processes_keep_their_bounds)
         cr_expect(alarms > 0 && alarms <= RUNS / 20, "%zu alarms", alarms);
         cr_expect(passes > 0 && passes <= RUNS / 20, "%zu passes", passes);
     }
+}
+
+/* Processes differ by more than the margin: W alone is beyond its bound, the verdict,
+ * which asks the sign process too, is not. */
+Test(power, the_sign_process_holds_where_processes_differ)
+{
+    struct sim_alone a = at(NOISE_layout, 0.005);
+    size_t alarms = 0, fails = 0;
+    a.layout = 0.008;
+    a.rule.alpha = 0.05;
+    a.rule.pass_least = 1e9;
+    a.rule.max_blocks = 8;
+    for (uint64_t run = 0; run < RUNS; run++) {
+        struct sim_alone_result r;
+        sim_alone_run(&a, false, 6, run, &r);
+        fails += r.verdict == WF_GATE_VERDICT_FAIL;
+        alarms += r.log_w_slower >= log(20);
+    }
+    cr_expect(fails <= RUNS / 20, "%zu FAIL", fails);
+    cr_expect(alarms > RUNS / 10, "%zu alarms", alarms);
+}
+
+/* A device that slows down by 2 % within each block: drawn labels do not mind. */
+Test(power, drawn_labels_hold_under_a_steep_ramp)
+{
+    const struct wf_gate_rule rule = WF_GATE_PR_RULE;
+    const struct wf_gate_margins m = WF_GATE_MARGINS_DEFAULT;
+    size_t alarms = 0, passes = 0;
+    for (uint64_t run = 0; run < 2 * RUNS; run++) {
+        struct wf_gate_block blocks[8];
+        struct sim_alone_result r;
+        const bool slower = run % 2 != 0;
+        const uint8_t seed[WF_GATE_SEED_BYTES] = { (uint8_t)run, (uint8_t)(run >> 8) };
+        for (int b = 0; b < 8; b++) {
+            unsigned char arm[4];
+            double x[4 * NOISE_SLOT];
+            blocks[b] = (struct wf_gate_block){ .round = b };
+            blocks[b].mask = (uint8_t)wf_gate_draw_mask(seed, "case", b, 0);
+            for (int i = 0; i < 4; i++) {
+                arm[i] = blocks[b].mask >> i & 1;
+            }
+            noise_session(&(struct noise_session){ .kind = NOISE_ramp,
+                                                   .slots = 4,
+                                                   .effect = slower ? m.d1 : m.d0,
+                                                   .seed = 8,
+                                                   .run = run * 8 + (uint64_t)b },
+                          arm, x);
+            for (int i = 0; i < 4; i++) {
+                blocks[b].y[i] = noise_slot_value(x + i * NOISE_SLOT);
+            }
+        }
+        sim_alone_blocks(&rule, &m, blocks, 8, true, &r);
+        alarms += !slower && r.log_w_slower >= log(20);
+        passes += slower && r.pass_two;
+    }
+    cr_expect(alarms <= RUNS / 20, "%zu alarms", alarms);
+    cr_expect(passes <= RUNS / 20, "%zu passes", passes);
 }
 
 static unsigned slowest_two(const double y[4])
