@@ -72,6 +72,7 @@ void gate_plan_close(struct gate_plan *p)
     wf_gate_policy_free(p->policy);
     gate_noise_free(p->noise);
     wf_suite_free(p->suite);
+    wf_suite_free(p->sentinel_suite);
     wf_dataset_store_close(p->store);
     free(p->datasets);
     memset(p, 0, sizeof(*p));

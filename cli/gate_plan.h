@@ -20,7 +20,7 @@ struct gate_plan {
     struct gate_noise *noise;
     struct wf_dataset_store *store;
     char *datasets;
-    struct wf_suite *suite;
+    struct wf_suite *suite, *sentinel_suite; /* NULL: none */
     struct wf_measure_options measure;
     bool measured;
     struct wf_json *baseline;

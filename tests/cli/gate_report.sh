@@ -94,6 +94,7 @@ expect 1 "beyond the waiver of A. Author, which ends at 1 %" waive '"expires":"2
 expect 0 "has no limit: a slowdown of any size is waived" waive '"expires":"2027-01-01"'
 
 # --- names that would be something else in the outputs ---
+# shellcheck disable=SC2016  # names, nothing to expand
 record_of 'a|<script>`@x` *b* _c_ [l](http://h)/k=wrong' 'b&"]]>/k=0.03' ok/k=0
 wavefarm gate show "$record" --markdown "$WORK/c.md" --junit "$WORK/c.xml" >/dev/null
 equal "first line" "$(head -n 1 "$WORK/c.md")" "<!-- wavefarm-gate -->"
