@@ -30,26 +30,24 @@ static size_t place_in(const char *const *order, size_t n, const char *commit)
 struct sorting {
     const struct wf_commit *c;
     size_t n;
-    size_t *place; /* in the order given, SIZE_MAX: not in it */
+    size_t *place;   /* in the order given, SIZE_MAX: not in it */
+    size_t *waiting; /* for how many others */
     bool *done;
 };
 
-/* Whether i has to wait for k. */
+/* Whether i has to come after k. */
 static bool waits(const struct sorting *s, size_t i, size_t k)
 {
-    if (s->done[k] || i == k) {
-        return false;
-    }
     if (s->place[i] != SIZE_MAX && s->place[k] != SIZE_MAX) {
         return s->place[k] < s->place[i];
     }
-    return is_parent(&s->c[i], &s->c[k]);
+    return i != k && is_parent(&s->c[i], &s->c[k]);
 }
 
 /* The earliest that waits for nobody; without one (a circle), the earliest. */
 static size_t pick(const struct sorting *s)
 {
-    size_t free_one = SIZE_MAX, any = SIZE_MAX;
+    size_t ready = SIZE_MAX, any = SIZE_MAX;
     for (size_t i = 0; i < s->n; i++) {
         if (s->done[i]) {
             continue;
@@ -57,16 +55,24 @@ static size_t pick(const struct sorting *s)
         if (any == SIZE_MAX || strcmp(s->c[i].at, s->c[any].at) < 0) {
             any = i;
         }
-        if (free_one != SIZE_MAX && strcmp(s->c[i].at, s->c[free_one].at) >= 0) {
-            continue;
+        if (s->waiting[i] == 0 &&
+            (ready == SIZE_MAX || strcmp(s->c[i].at, s->c[ready].at) < 0)) {
+            ready = i;
         }
-        bool open = true;
-        for (size_t k = 0; k < s->n && open; k++) {
-            open = !waits(s, i, k);
-        }
-        free_one = open ? i : free_one;
     }
-    return free_one != SIZE_MAX ? free_one : any;
+    return ready != SIZE_MAX ? ready : any;
+}
+
+static void prepare(const struct sorting *s, const char *const *order, size_t count)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        s->place[i] = place_in(order, count, s->c[i].commit);
+    }
+    for (size_t i = 0; i < s->n; i++) {
+        for (size_t k = 0; k < s->n; k++) {
+            s->waiting[i] += waits(s, i, k);
+        }
+    }
 }
 
 enum wf_status wf_commit_sort(const struct wf_commit *c,
@@ -79,19 +85,24 @@ enum wf_status wf_commit_sort(const struct wf_commit *c,
     struct sorting s = { .c = c,
                          .n = n,
                          .place = wf_calloc(n + 1, sizeof(*s.place)),
+                         .waiting = wf_calloc(n + 1, sizeof(*s.waiting)),
                          .done = wf_calloc(n + 1, sizeof(*s.done)) };
     enum wf_status status = WF_OK;
-    if (s.place == NULL || s.done == NULL) {
+    if (s.place == NULL || s.waiting == NULL || s.done == NULL) {
         status = wf_errorf(err, WF_ENOMEM, "no memory to sort %zu commits", n);
+        goto out;
     }
-    for (size_t i = 0; i < n && status == WF_OK; i++) {
-        s.place[i] = place_in(order, order_count, c[i].commit);
-    }
-    for (size_t i = 0; i < n && status == WF_OK; i++) {
+    prepare(&s, order, order_count);
+    for (size_t i = 0; i < n; i++) {
         ret[i] = pick(&s);
         s.done[ret[i]] = true;
+        for (size_t k = 0; k < n; k++) {
+            s.waiting[k] -= !s.done[k] && s.waiting[k] > 0 && waits(&s, k, ret[i]);
+        }
     }
+out:
     free(s.place);
+    free(s.waiting);
     free(s.done);
     return status;
 }
