@@ -71,13 +71,13 @@ struct judge {
     bool done;           /* the verdict is known */
     bool subject_failed; /* the last error came from the subject */
     bool kernel_in;      /* other people's code has been loaded into the subject */
+    /* Of a pair: what the twin holds for both. */
+    bool has_twins_case, has_twins_tensors, has_twins_reference;
     void (*say)(const char *line); /* progress for the caller */
 
     struct judge_base base;
-    struct judge *twin;  /* the other arm of a pair while both are on the device: it has
-                            the same tensors and inputs; NULL: there is none */
-    bool has_twins_case; /* it frees the case and what it reads from */
-    bool has_twins_tensors; /* it has allocated them */
+    struct judge *twin; /* the other arm of a pair while both are on the device: it has
+                           the same tensors and inputs; NULL: there is none */
 
     struct wf_dataset_store *datasets;
     struct wf_case *c;
@@ -115,7 +115,6 @@ struct judge {
         int64_t split;
         enum wf_dtype accumulate_type;
     } reference_key;
-    bool has_twins_reference;
     unsigned workspace_poison; /* byte */
     unsigned output_fill;      /* byte, or JUDGE_POISON_TYPE: the type's own poison */
     bool emulates;             /* the runtime takes options and reports launches */

@@ -205,7 +205,7 @@ void pair_finish(struct pair *p)
 {
     for (size_t s = WF_PAIR_ARMS; s-- > 0;) {
         struct pair_arm *arm = p->seat[s];
-        if (!arm || !arm->j.request) {
+        if (!arm->j.request) {
             continue;
         }
         arm->j.subject = NULL; /* the round's */
@@ -258,7 +258,7 @@ static void forget_device(struct pair *p, struct judge *j)
     judge_audit_destroy(j);
 }
 
-static enum wf_status judge_alone(struct pair *p, size_t seat, struct wf_error *err)
+enum wf_status pair_judge_alone(struct pair *p, size_t seat, struct wf_error *err)
 {
     struct pair_arm *arm = p->seat[seat];
     struct judge *j = &arm->j;
@@ -394,7 +394,7 @@ enum wf_status pair_judge(struct pair *p, struct wf_error *err)
     }
     for (size_t s = 0; st == WF_OK && s < WF_PAIR_ARMS; s++) {
         if (is_open(p->seat[s])) {
-            st = judge_alone(p, s, err);
+            st = pair_judge_alone(p, s, err);
         }
     }
     return st;

@@ -126,10 +126,7 @@ static uint32_t batches_now(const struct pair *p)
     const double launch_ns = a->host_ns > b->host_ns ? a->host_ns : b->host_ns;
     const double batch_ns = launch_ns * ((double)p->launches + p->lead);
     const double fit = batch_ns > 0 ? GROUP_NS / batch_ns : WARMUP_BLOCK;
-    return fit < 1                       ? 1
-           : fit < WARMUP_BLOCK          ? (uint32_t)fit
-           : fit < WF_SP_MAX_BATCHES / 2 ? (uint32_t)(fit / WARMUP_BLOCK) * WARMUP_BLOCK
-                                         : WARMUP_BLOCK;
+    return fit < 1 ? 1 : fit < WARMUP_BLOCK ? (uint32_t)fit : WARMUP_BLOCK;
 }
 
 static enum wf_status note_warmup(struct pair *p,
