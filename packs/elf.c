@@ -335,7 +335,7 @@ enum wf_status elf_symbol_at(const struct elf *elf,
                              struct elf_symbol *ret,
                              struct wf_error *err)
 {
-    struct section t, names;
+    struct section t, names = { 0 };
     if (table >= elf->section_count) {
         return bad(elf, "symbol table that is not there", err);
     }
