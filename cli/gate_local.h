@@ -11,14 +11,16 @@ struct wf_gate_options {
     const char *base_kernel; /* with cand_kernel: compare these two; NULL: kernels of
                                 equal names */
     const char *cand_kernel;
-    const char *suite;   /* name or file; not looked at when resuming */
-    const char *cases;   /* glob over case names, NULL: all */
-    const char *kernels; /* glob over kernel names, NULL: all */
-    const char *device;  /* selector */
-    const char *policy;  /* file, NULL: none */
-    const char *out;     /* record file, NULL: none is kept */
-    const char *resume;  /* record file to go on with, NULL */
-    bool same;           /* A/A: equal code is measured all the same */
+    const char *suite;                 /* name or file; not looked at when resuming */
+    const char *cases;                 /* glob over case names, NULL: all */
+    const char *kernels;               /* glob over kernel names, NULL: all */
+    const char *device;                /* selector */
+    const struct wf_device *described; /* instead of `device`: one of a farm, for a plan
+                                          alone; NULL */
+    const char *policy;                /* file, NULL: none */
+    const char *out;                   /* record file, NULL: none is kept */
+    const char *resume;                /* record file to go on with, NULL */
+    bool same;                         /* A/A: equal code is measured all the same */
     bool no_sentinels;
     bool answers_only;
     int max_blocks;                  /* 0: the rule's */

@@ -43,7 +43,9 @@ enum wf_status gate_plan_open(struct gate_plan *p,
     p->options = o;
     p->measure = o->measure;
     enum wf_status status = open_packs(p, err);
-    if (status == WF_OK) {
+    if (status == WF_OK && o->described != NULL) {
+        p->device = *o->described;
+    } else if (status == WF_OK) {
         status = wf_device_open(o->device, &p->device, err);
     }
     if (status == WF_OK) {
