@@ -109,7 +109,7 @@ Test(loops, jumps_out_of_the_code_lead_nowhere)
 
 static uint32_t random_word(struct wf_rng *rng, int count)
 {
-    int to = (int)wf_rng_next_below(rng, (uint64_t)(2 * count)) - count;
+    int to = (int)wf_rng_next_below(rng, 2 * (uint64_t)count) - count;
     switch (wf_rng_next_below(rng, 8)) {
     case 0:
     case 1:
