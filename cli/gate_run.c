@@ -99,20 +99,12 @@ static enum wf_status close_gate(struct run *r,
                                  struct wf_error *err)
 {
     char text[400];
-    struct wf_json *line = wf_json_object();
+    struct wf_json *line = NULL;
     (void)snprintf(text, sizeof text, "%.390s", why);
     wf_make_printable(text);
-    enum wf_status status = begin_line(line, "close", r->record, err);
-    status = status == WF_OK ? wf_json_set_null(line, "group", err) : status;
-    if (status == WF_OK) {
-        status = wf_json_set_string(line, "reason", wf_gate_reason_name(reason), err);
-    }
-    status = status == WF_OK ? wf_json_set_string(line, "why", text, err) : status;
-    if (status != WF_OK) {
-        wf_json_free(line);
-        return status;
-    }
-    return gate_run_line(r->record, r->writer, line, err);
+    enum wf_status status =
+        wf_gate_record_close(r->record, GROUP, reason, text, &line, err);
+    return status == WF_OK ? gate_run_line(r->record, r->writer, line, err) : status;
 }
 
 static bool is_cancelled(const struct run *r)
@@ -309,6 +301,7 @@ static enum wf_status run_round(struct run *r, bool *ret_go_on, struct wf_error 
 {
     struct wf_pair_round q;
     struct wf_json *facts = NULL;
+    char off[200] = "";
     struct wf_error why = { 0 };
     const int64_t began_ns = wf_monotonic_ns();
     r->taken = 0;
@@ -321,9 +314,13 @@ static enum wf_status run_round(struct run *r, bool *ret_go_on, struct wf_error 
     if (facts == NULL) {
         facts = wf_json_object();
     }
-    enum wf_status status =
-        end_round(r->record, r->writer, r->round, outcome == WF_OK ? "" : why.text,
-                  wf_monotonic_ns() - began_ns, facts, err);
+    if (outcome != WF_OK) {
+        (void)snprintf(off, sizeof off, "%.190s", why.text);
+    } else {
+        (void)wf_gate_record_level_is_off(r->record, GROUP, off, sizeof off);
+    }
+    enum wf_status status = end_round(r->record, r->writer, r->round, off,
+                                      wf_monotonic_ns() - began_ns, facts, err);
     if (status != WF_OK) {
         return status;
     }

@@ -185,10 +185,13 @@ static void print_devices(const struct wf_gate_report *r)
 static void print_footer(const struct wf_gate_report *r)
 {
     print_counts(r);
-    if (r->rounds > 0) {
+    if (r->bursts > 0) {
         wf_say("%zu pairs under one error rate (m); %" PRIu64 " bursts, %" PRIu64
                " launches in %zu rounds (%zu void), %.1f s",
                r->compared, r->bursts, r->launches, r->rounds, r->void_rounds,
+               (double)r->took_ns / 1e9);
+    } else if (r->rounds > 0) {
+        wf_say("%zu rounds (%zu void), %.1f s", r->rounds, r->void_rounds,
                (double)r->took_ns / 1e9);
     }
     if (r->bursts > 0) {
