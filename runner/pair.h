@@ -6,7 +6,8 @@
  * inputs are made once and shared by both arms, every buffer is allocated afresh, each
  * arm's answer is judged (as wf_execute does), then the pair's blocks are measured:
  * four slots in the order of the mask, each slot two untimed and five timed batches of
- * one arm. The outputs that the last slot of each arm left are judged again.
+ * one arm. The outputs that the last slot left are judged again, the other arm's after
+ * one slot more (docs/measuring.md has the whole order).
  *
  * The label does not reach the subject, and what is done for a slot does not depend on
  * it. A block is rejected by label-blind rules alone (throttle, a sample that is no

@@ -3,6 +3,7 @@
 #include "pair_task.h"
 
 #include "core/clock.h"
+#include "core/file.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #ifdef __SANITIZE_ADDRESS__
@@ -211,13 +213,20 @@ Test(pair, cheats_are_caught_beside_an_honest_kernel)
 static struct pair_records collected;
 static volatile int cancel;
 
+static enum wf_status collect(void *ctx,
+                              const struct wf_json *record,
+                              struct wf_error *err)
+{
+    (void)ctx;
+    return wf_json_copy(record, &collected.record[collected.count++], err);
+}
+
 static enum wf_status cancel_at_first(void *ctx,
                                       const struct wf_json *record,
                                       struct wf_error *err)
 {
-    (void)ctx;
     cancel = 1;
-    return wf_json_copy(record, &collected.record[collected.count++], err);
+    return collect(ctx, record, err);
 }
 
 Test(pair, cancelling_ends_at_once_and_keeps_the_records)
@@ -258,6 +267,59 @@ Test(pair, a_record_that_cannot_be_kept_ends_the_round)
     cr_expect_null(facts);
 }
 
+/* Instead of the judge: a script in a folder of its own. */
+static enum wf_status run_with_judge(const char *script,
+                                     size_t *ret_records,
+                                     char *ret_text,
+                                     size_t bytes)
+{
+    char folder[] = "/tmp/wavefarm-judge-XXXXXX";
+    char path[64];
+    const struct wf_pair pair = pair_of("first", "right", "right");
+    const struct wf_pair_round round = pair_round_of(&pair, 1);
+    struct pair_records r = { .count = 0 };
+    cr_assert_not_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof(path), "%s/wavefarm-judge", folder);
+    cr_assert_eq(wf_file_write_atomic(path, script, strlen(script), NULL), WF_OK);
+    cr_assert_eq(chmod(path, 0700), 0);
+    cr_assert_eq(setenv("WAVEFARM_LIBEXEC", folder, 1), 0);
+    r.status = wf_pair_round(&round, collect, NULL, &r.facts, &r.err);
+    cr_assert_eq(unsetenv("WAVEFARM_LIBEXEC"), 0);
+    (void)wf_remove_tree(folder, NULL);
+    (void)snprintf(ret_text, bytes, "%.200s", r.err.text);
+    *ret_records = collected.count;
+    pair_records_free(&collected);
+    collected.count = 0;
+    pair_records_free(&r);
+    return r.status;
+}
+
+Test(pair, a_judge_that_dies_costs_only_what_it_had_not_told)
+{
+    char text[300];
+    size_t records = 0;
+    cr_expect_eq(
+        run_with_judge("#!/bin/sh\n"
+                       "printf 'stage blocks\\npair {\"pair\":1}\\npair {\"pa' >&4\n"
+                       "kill -9 $$\n",
+                       &records, text, sizeof(text)),
+        WF_EINTERNAL, "%s", text);
+    cr_expect_eq(records, 1u);
+    cr_expect(strstr(text, "signal 9 in stage blocks"), "%s", text);
+    cr_expect_eq(run_with_judge("#!/bin/sh\nprintf 'pair nonsense\\n' >&4\n", &records,
+                                text, sizeof(text)),
+                 WF_EPARSE, "%s", text);
+    cr_expect_eq(records, 0u);
+    cr_expect_eq(
+        run_with_judge("#!/bin/sh\nprintf 'pair {}\\npair {}\\nresult {\"a\":1}\\n'"
+                       " >&4\n",
+                       &records, text, sizeof(text)),
+        WF_OK, "%s", text);
+    cr_expect_eq(records, 2u);
+}
+
+/* Every pair asks for the same numbers of objects, programs and libraries, which the
+ * subject refuses unless those of the pair before are gone. */
 Test(pair, many_pairs_need_one_subject_and_no_more_memory)
 {
     struct wf_pair pairs[48];
