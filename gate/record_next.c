@@ -35,7 +35,7 @@ static void fill(const struct wf_gate_record *r,
     const struct wf_gate_pair *p = &r->header.pair[pair];
 
     *ret = (struct wf_gate_todo){ .pair = pair, .block_count = p->blocks };
-    for (int k = 0; k < p->blocks; k++) {
+    for (int k = 0; k < p->blocks && k < (int)sizeof ret->mask; k++) {
         ret->mask[k] = (uint8_t)wf_gate_draw_mask(r->header.seed, p->key, round, k);
     }
 }
