@@ -33,6 +33,8 @@ struct work {
     const struct wf_gate_static_options *options;
     struct wf_isa_options isa;
     struct arm base, cand;
+    char **note; /* why kernels could not be read */
+    size_t note_count;
 };
 
 /* --- reports --- */
@@ -205,6 +207,60 @@ static const struct wf_pack_kernel *partner(const struct work *w,
     return found != NULL && wf_isa_is_gfx942(found) ? found : NULL;
 }
 
+/* Code that this report cannot read may run all the same: what is known of the kernel
+ * is dropped on both sides, and one entry says why. */
+static enum wf_status note_unread(struct work *w,
+                                  const char *kernel,
+                                  const char *why,
+                                  struct wf_error *err)
+{
+    char **notes = wf_realloc_array(w->note, w->note_count + 1, sizeof(*w->note));
+    struct wf_static_figure *grown =
+        wf_realloc_array(w->cand.figure, w->cand.count + 1, sizeof(*w->cand.figure));
+    char *text = wf_strdup(why);
+    w->note = notes != NULL ? notes : w->note;
+    w->cand.figure = grown != NULL ? grown : w->cand.figure;
+    if (notes == NULL || grown == NULL || text == NULL) {
+        free(text);
+        return wf_errorf(err, WF_ENOMEM, "no memory for the figures of %s", kernel);
+    }
+    w->note[w->note_count++] = text;
+    w->cand.figure[w->cand.count++] = (struct wf_static_figure){ .kernel = kernel,
+                                                                 .symbol = "",
+                                                                 .case_name = "",
+                                                                 .name = WF_STATIC_NOTE,
+                                                                 .value = (double)NAN,
+                                                                 .why = text };
+    return WF_OK;
+}
+
+/* Both sides of a kernel; `b` or `k` NULL: that side has none. */
+static enum wf_status add_both(struct work *w,
+                               const struct wf_pack_kernel *b,
+                               const struct wf_pack_kernel *k,
+                               const char *name,
+                               struct wf_error *err)
+{
+    struct wf_error why = { .text = "" };
+    size_t before[2] = { w->base.count, w->cand.count };
+    enum wf_status st = WF_OK;
+    if (b != NULL) {
+        st = add_kernel(&w->base, &w->isa, b, name, &why);
+    }
+    if (st == WF_OK && k != NULL) {
+        st = add_kernel(&w->cand, &w->isa, k, name, &why);
+    }
+    if (st == WF_OK) {
+        return WF_OK;
+    }
+    if (st == WF_ENOMEM) {
+        return wf_errorf(err, st, "%s", why.text);
+    }
+    w->base.count = before[0];
+    w->cand.count = before[1];
+    return note_unread(w, name, why.text, err);
+}
+
 /* *ret_same: figures that need no reading, since the code is the same. */
 static enum wf_status add_candidates(struct work *w,
                                      size_t *ret_same,
@@ -220,10 +276,9 @@ static enum wf_status add_candidates(struct work *w,
         const struct wf_pack_kernel *b = partner(w, k);
         if (b != NULL && same_code(w, b, k)) {
             *ret_same += symbols_of(k) * wf_isa_figure_names();
-            continue;
+        } else {
+            st = add_both(w, b, k, k->name, err);
         }
-        st = b != NULL ? add_kernel(&w->base, &w->isa, b, k->name, err) : WF_OK;
-        st = st == WF_OK ? add_kernel(&w->cand, &w->isa, k, k->name, err) : st;
     }
     return st;
 }
@@ -240,7 +295,7 @@ static enum wf_status add_gone(struct work *w, struct wf_error *err)
         const struct wf_pack_kernel *c = wf_pack_kernel(w->cand.pack, k->name);
         if (wf_isa_is_gfx942(k) && is_wanted(w, k) &&
             (c == NULL || !wf_isa_is_gfx942(c))) {
-            st = add_kernel(&w->base, &w->isa, k, k->name, err);
+            st = add_both(w, k, NULL, k->name, err);
         }
     }
     return st;
@@ -353,5 +408,9 @@ enum wf_status wf_gate_static_line(const struct wf_pack *base,
     wf_static_counters_free(counters);
     free_arm(&w.base);
     free_arm(&w.cand);
+    for (size_t i = 0; i < w.note_count; i++) {
+        free(w.note[i]);
+    }
+    free(w.note);
     return st;
 }

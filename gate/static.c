@@ -150,13 +150,25 @@ static enum wf_status push_alone(struct comparison *c,
     struct change change = { "unknown", (double)NAN, false,
                              of_base ? "only the base has it"
                                      : "only the candidate has it" };
-    all.name = "*";
+    all.name = WF_STATIC_NOTE;
     return push_entry(c->entries, &all, (double)NAN, (double)NAN, &change, err);
+}
+
+static enum wf_status push_note(struct comparison *c,
+                                const struct wf_static_figure *f,
+                                struct wf_error *err)
+{
+    struct change change = { "unknown", (double)NAN, false,
+                             f->why != NULL ? f->why : "" };
+    return push_entry(c->entries, f, (double)NAN, (double)NAN, &change, err);
 }
 
 static enum wf_status compare_one(struct comparison *c, size_t i, struct wf_error *err)
 {
     const struct wf_static_figure *cand = &c->cand[i];
+    if (strcmp(cand->name, WF_STATIC_NOTE) == 0) {
+        return push_note(c, cand, err);
+    }
     const struct wf_static_figure *base = find_base(c, cand);
     if (base == NULL) {
         bool known = has_kernel(c->base, c->base_count, cand);
@@ -194,6 +206,9 @@ static enum wf_status compare_rest(struct comparison *c, size_t i, struct wf_err
     const struct wf_static_figure *base = &c->base[i];
     if (c->used[i]) {
         return WF_OK;
+    }
+    if (strcmp(base->name, WF_STATIC_NOTE) == 0) {
+        return push_note(c, base, err);
     }
     bool known = has_kernel(c->cand, c->cand_count, base);
     if (!known) {

@@ -23,6 +23,10 @@ struct wf_static_figure {
     const char *why;       /* why not known, or NULL */
 };
 
+/* A figure of this name is none: its `why` becomes an entry, "unknown", on whatever
+ * side it is. */
+#define WF_STATIC_NOTE "*"
+
 struct wf_static_rules; /* opaque */
 
 /* `json`: the policy's member "static", or NULL:

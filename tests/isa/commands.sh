@@ -82,3 +82,17 @@ wavefarm gate static --json --no-mca --base "$WORK/b" --cand "$WORK/a" >"$WORK/o
 wavefarm gate static --json --no-mca --base "$WORK/b" --cand "$WORK/a" >"$WORK/two.json"
 cmp -s "$WORK/one.json" "$WORK/two.json" || fail "two runs give different lines"
 expect 0 "== $WORK/a/code.co" wavefarm isa --no-mca "$WORK/a"
+
+# Code that cannot be read does not end the comparison: one entry says why.
+cp -r "$WORK/b" "$WORK/c"
+python3 - "$WORK/c/code.co" <<'PY'
+import sys
+path = sys.argv[1]
+data = bytearray(open(path, "rb").read())
+data[48:50] = (0x34c).to_bytes(2, "little")  # xnack+
+open(path, "wb").write(data)
+PY
+rm -f "$WORK/c/pack.json"
+wavefarm pack build "$WORK/c" >/dev/null || fail "pack c"
+expect 3 "compiled for xnack+" wavefarm gate static --no-mca --base "$WORK/b" --cand "$WORK/c"
+[[ $OUTPUT == *"unknown: k  * ? -> ?"* ]] || fail "no entry: $OUTPUT"

@@ -159,6 +159,20 @@ Test(static_gate, kernels_of_one_side_are_told_once)
     wf_json_free(line);
 }
 
+Test(static_gate, notes_are_told)
+{
+    struct wf_static_figure cand[] = { FIGURE("gemm", WF_STATIC_NOTE, UNKNOWN, 0) };
+    char text[256];
+    cand[0].why = "it cannot be read";
+    struct wf_json *line = compare(NULL, cand, 1, cand, 1);
+    const struct wf_json *entries = wf_json_find(line, "entries");
+    cr_assert_eq(wf_json_count(entries), 2);
+    wf_static_entry_text(wf_json_at(entries, 0), text, sizeof(text));
+    cr_expect_str_eq(text, "unknown: gemm  * ? -> ?: it cannot be read");
+    cr_expect(!wf_static_is_red(line));
+    wf_json_free(line);
+}
+
 Test(static_gate, the_same_input_gives_the_same_bytes)
 {
     struct wf_static_figure base[] = { FIGURE("a", "mca", 90.1, -1),
