@@ -250,6 +250,41 @@ Test(decide, a_certificate_is_not_lost_by_waiting)
     cr_assert_gt(waited, 10);
 }
 
+/* Three blocks far faster bring the certificate, two far slower take the evidence of an
+ * improvement away, and that of the certificate too: it was reached, so it holds. */
+Test(decide, a_certificate_holds_once_reached)
+{
+    struct wf_gate *g = gate_of(0, 0, 0);
+    struct wf_rng r = { 39, 1, 0 };
+    struct wf_gate_figures f;
+
+    for (int i = 0; i < 5; i++) {
+        struct wf_gate_block b = feed_block(&r, i, 0.0005, i < 3 ? -0.04 : 0.04);
+        cr_assert_eq(feed_verdict(g, 0), WF_GATE_VERDICT_OPEN);
+        feed_add(g, 0, &b);
+        (void)feed_decide(g);
+    }
+    wf_gate_figures(g, 0, &f);
+    cr_assert_lt(f.log_w_pass, log(20));
+    cr_assert_eq(f.verdict, WF_GATE_VERDICT_PASS);
+    wf_gate_free(g);
+}
+
+/* Sentinels are nobody's regression: they do not raise what FAIL asks for. */
+Test(decide, sentinels_are_not_among_the_m)
+{
+    struct wf_gate *g = gate_of(0, 0, 0);
+    struct wf_gate_figures f;
+
+    for (int i = 0; i < 299; i++) {
+        (void)feed_pair(g, WF_GATE_SENTINEL_SLOWER, 1);
+    }
+    (void)run_pair(g, 0, 5, 0.02);
+    wf_gate_figures(g, 0, &f);
+    cr_assert(f.verdict == WF_GATE_VERDICT_FAIL && f.log_w_slower < log(30000));
+    wf_gate_free(g);
+}
+
 /* --- running out --- */
 
 Test(decide, the_cap_ends_without_a_verdict)

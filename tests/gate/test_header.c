@@ -187,6 +187,8 @@ Test(header, shares_without_estimates)
     }
     cr_assert(count[0] == 3 && count[1] == 3);
     cr_assert_eq(wf_gate_header_spread(cost, 0, 1, group, NULL), WF_OK);
+    cr_assert_eq(wf_gate_header_spread(cost, 1, 3, group, NULL), WF_OK);
+    cr_assert_eq(group[0], 0); /* of equal ones the first */
 }
 
 /* 20,000 pairs are allowed, one more is not. */

@@ -32,6 +32,21 @@ static void by_grid(const struct wf_gate *g, double *low, double *high)
     }
 }
 
+/* Whether "at most d" (sign +1) or "at least d" was excluded after any block. */
+static bool excluded(const struct wf_gate *g, double d, int sign)
+{
+    const struct gate_pair *p = &g->pair[0];
+    double sum = 0;
+    bool out = false;
+
+    for (size_t i = 0; i < p->block_count; i++) {
+        const struct gate_block *b = &p->block[i];
+        sum += gate_block_log_blend(b->y, b->mask, d, b->eta, sign);
+        out = out || sum >= log(2 / g->rule.interval_alpha) - 1e-9;
+    }
+    return out;
+}
+
 Test(interval, is_what_a_grid_search_finds)
 {
     for (uint64_t run = 0; run < 8; run++) {
@@ -51,6 +66,8 @@ Test(interval, is_what_a_grid_search_finds)
                 continue;
             }
             by_grid(g, &low, &high);
+            cr_assert(f.low == -INFINITY || excluded(g, f.low, +1));
+            cr_assert(f.high == INFINITY || excluded(g, f.high, -1));
             cr_assert(f.low == -INFINITY || (f.low <= low && f.low > low - 1.1e-4),
                       "%g %g", f.low, low);
             cr_assert(f.high == INFINITY || (f.high >= high && f.high < high + 1.1e-4),

@@ -146,6 +146,24 @@ Test(record, answers_only)
     wf_gate_record_free(r);
 }
 
+/* Also without times a gate whose rounds are all void ends. */
+Test(record, answers_that_never_come)
+{
+    struct wf_json *header = play_header(1, 1, false);
+    struct play p = { .stream = 1 };
+    struct wf_gate_record *r = NULL;
+    int rounds = 0;
+
+    change(header, "measured", false);
+    cr_assert_eq(wf_gate_record_create(header, &r, NULL), WF_OK);
+    while (rounds < 100 && play_round(r, &p, 0, "no device")) {
+        rounds++;
+    }
+    cr_assert_eq(rounds, 24);
+    cr_assert_eq(reason_of(r, 0), WF_GATE_REASON_BLOCKS_LOST);
+    wf_gate_record_free(r);
+}
+
 /* --- rounds --- */
 
 Test(record, a_void_round_counts_nothing)
@@ -460,6 +478,26 @@ Test(record, replay_names_a_changed_figure, .init = make_path, .fini = remove_pa
         free(text);
         wf_gate_record_free(r);
     }
+}
+
+/* The last of 17 digits: equal to 1e-15, and named all the same. */
+Test(record, replay_compares_bits, .init = make_path, .fini = remove_path)
+{
+    struct play p = { .stream = 3 };
+    struct wf_gate_record *r = play_record(1, 1, false);
+    struct told told;
+    struct wf_error err = { .text = "" };
+    char *text;
+    char *at;
+
+    play_to_the_end(r, &p);
+    text = play_text(r);
+    at = strstr(strstr(text, "\"kind\":\"verdict\""), "\"log_w_slower\":");
+    flip(strchr(at, ',') - 1);
+    cr_assert_eq(replay(text, strlen(text), &told, &err), WF_OK, "%s", err.text);
+    cr_assert_eq(told.count, 1);
+    free(text);
+    wf_gate_record_free(r);
 }
 
 Test(record, replay_names_a_changed_label, .init = make_path, .fini = remove_path)

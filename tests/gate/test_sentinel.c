@@ -131,6 +131,48 @@ Test(sentinel, added_work_must_be_found)
     wf_gate_free(g);
 }
 
+/* Found after its twelve blocks is not found. */
+Test(sentinel, found_too_late)
+{
+    struct wf_gate *g = feed_gate(NULL);
+    struct wf_rng r = { 45, 1, 0 };
+    char why[200];
+
+    (void)feed_pair(g, WF_GATE_CASE, 0);
+    (void)feed_pair(g, WF_GATE_SENTINEL_SLOWER, 0);
+    for (int i = 0; i < 40; i++) {
+        struct wf_gate_block b = feed_block(&r, i, 0.004, i < 12 ? 0 : 0.04);
+        feed_add(g, 1, &b);
+    }
+    (void)feed_decide(g);
+    cr_assert(!wf_gate_device_is_good(g, 0, why, sizeof why));
+    wf_gate_free(g);
+}
+
+/* A pair that holds its certificate and is waited for: PASS where the device was shown
+ * to see differences, else not. */
+Test(sentinel, closed_while_holding_the_certificate)
+{
+    for (int with_slower = 0; with_slower < 2; with_slower++) {
+        struct wf_gate *g = feed_gate(NULL);
+        struct wf_rng r = { 46, 1, 0 };
+        (void)feed_pair(g, WF_GATE_CASE, 0);
+        if (with_slower == 1) {
+            (void)feed_pair(g, WF_GATE_SENTINEL_SLOWER, 0);
+        }
+        for (int i = 0; i < 4; i++) {
+            struct wf_gate_block b = feed_block(&r, i, 0.001, -0.04);
+            feed_add(g, 0, &b);
+        }
+        (void)feed_decide(g);
+        cr_assert_eq(feed_verdict(g, 0), WF_GATE_VERDICT_OPEN);
+        wf_gate_close(g, WF_GATE_REASON_CANCELLED);
+        cr_assert_eq(feed_verdict(g, 0), with_slower == 1 ? WF_GATE_VERDICT_INCONCLUSIVE
+                                                          : WF_GATE_VERDICT_PASS);
+        wf_gate_free(g);
+    }
+}
+
 Test(sentinel, found_and_quiet_all_is_well)
 {
     struct wf_gate *g = cast();
