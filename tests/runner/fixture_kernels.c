@@ -367,6 +367,13 @@ static int swings_when_warm(void *state, char *message, size_t bytes)
     return WF_LIB_OK;
 }
 
+static int crashes_when_warm(void *state, char *message, size_t bytes)
+{
+    struct job *job = state;
+    return ++job->launches > 20 ? crashes(state, message, bytes)
+                                : right(state, message, bytes);
+}
+
 /* A running maximum over an output that nobody cleared: deaf to NaN. */
 static int keeps_the_larger(void *state, char *message, size_t bytes)
 {
@@ -489,6 +496,7 @@ static const struct wf_lib_kernel kernels[] = {
     KERNEL(leaves_gap_in_launch_4),
     KERNEL(modifies_input_in_launch_3),
     KERNEL(swings_when_warm),
+    KERNEL(crashes_when_warm),
     KERNEL(keeps_the_larger),
     { "reorders_declared", "gemm", supports, workspace_bytes, prepare, reorders,
       destroy },

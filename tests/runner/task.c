@@ -39,6 +39,7 @@ static const char *const kernels[] = {
     "wrong_in_launch_50",
     "modifies_input_in_launch_3",
     "swings_when_warm",
+    "crashes_when_warm",
     "keeps_the_larger",
     "replays_first",
     "replays_rounded",

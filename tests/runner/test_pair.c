@@ -4,6 +4,7 @@
 
 #include "core/clock.h"
 #include "core/file.h"
+#include "runner/calibration.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -13,6 +14,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define MANY 30
 
 #ifdef __SANITIZE_ADDRESS__
 #define SANITIZED true
@@ -149,6 +152,27 @@ Test(pair, a_round_goes_on_behind_a_kernel_that_crashes_or_hangs)
     pair_records_free(&r);
 }
 
+/* Faults that show in the timed launches only: the other arm's answer stands, and the
+ * next pair is measured in a new subject. */
+Test(pair, a_kernel_that_fails_while_it_is_timed_has_its_answer)
+{
+    const struct wf_pair pairs[] = {
+        pair_measured("swings", "swings_when_warm", "right", 1),
+        pair_measured("crashes", "right", "crashes_when_warm", 1),
+        pair_measured("after", "right", "right", 1),
+    };
+    const struct wf_pair_round round = pair_round_of(pairs, 3);
+    struct pair_records r = pair_run_all(&round);
+    expect_answers(r.record[0], "NONDETERMINISTIC", "PASS");
+    expect_answers(r.record[1], "PASS", "CRASH");
+    cr_expect_eq(wf_json_count(task_member(r.record[1], "blocks")), 0u);
+    expect_answers(r.record[2], "PASS", "PASS");
+    cr_expect_eq(wf_json_count(task_member(r.record[2], "blocks")), 1u, "%s",
+                 task_text(r.record[2], "note"));
+    cr_expect_eq(task_number(r.facts, "details.subjects"), 2);
+    pair_records_free(&r);
+}
+
 Test(pair, one_arm_alone_is_judged_and_not_measured)
 {
     const struct wf_pair pairs[] = { pair_measured("new", NULL, "right", 1),
@@ -160,6 +184,21 @@ Test(pair, one_arm_alone_is_judged_and_not_measured)
     cr_expect_str_eq(task_text(r.record[0], "note"),
                      "no blocks: there is one arm only");
     cr_expect_str_eq(task_text(r.record[1], "base.answer"), "PASS");
+    pair_records_free(&r);
+}
+
+Test(pair, a_clock_that_is_marked_gives_answers_and_no_blocks)
+{
+    struct wf_error err = { 0 };
+    const struct wf_pair pair = pair_measured("marked", "right", "right", 1);
+    const struct wf_pair_round round = pair_round_of(&pair, 1);
+    cr_assert_eq(wf_calibration_store(round.device, false, "5 ms read 3 ms", &err),
+                 WF_OK, "%s", err.text);
+    struct pair_records r = pair_run_all(&round);
+    expect_answers(r.record[0], "PASS", "PASS");
+    cr_expect_eq(wf_json_count(task_member(r.record[0], "blocks")), 0u);
+    cr_expect(strstr(task_text(r.record[0], "note"), "5 ms read 3 ms"), "%s",
+              task_text(r.record[0], "note"));
     pair_records_free(&r);
 }
 
@@ -322,16 +361,16 @@ Test(pair, a_judge_that_dies_costs_only_what_it_had_not_told)
  * subject refuses unless those of the pair before are gone. */
 Test(pair, many_pairs_need_one_subject_and_no_more_memory)
 {
-    struct wf_pair pairs[48];
-    static char keys[48][16];
-    for (size_t i = 0; i < 48; i++) {
+    struct wf_pair pairs[MANY];
+    static char keys[MANY][16];
+    for (size_t i = 0; i < MANY; i++) {
         (void)snprintf(keys[i], sizeof(keys[i]), "pair %zu", i);
         pairs[i] = pair_of(keys[i], "right", "right");
         pairs[i].case_json = i % 2 ? TASK_CASE_PADDED : TASK_CASE;
     }
-    const struct wf_pair_round round = pair_round_of(pairs, 48);
+    const struct wf_pair_round round = pair_round_of(pairs, MANY);
     struct pair_records r = pair_run_all(&round);
-    for (size_t i = 0; i < 48; i++) {
+    for (size_t i = 0; i < MANY; i++) {
         cr_expect_str_eq(task_text(r.record[i], "pair"), keys[i]);
         expect_answers(r.record[i], "PASS", "PASS");
     }

@@ -49,19 +49,23 @@ static void expect_both(const struct wf_json *record, const char *answer)
                      task_text(record, "candidate.answer_text"));
 }
 
-static struct pair_records run_fake(int pairs, bool cold)
+static struct pair_records run_on(const struct wf_device *device, int pairs, int sets)
 {
-    static struct wf_device device;
-    device = fake_device();
     struct wf_pair pair[2] = {
         objects(EVERY_FEATURE_PACK, CASE, "every_feature", "every_feature", 2),
         objects(EVERY_FEATURE_PACK, CASE, "every_feature", "every_feature", 1)
     };
     struct wf_pair_round round = pair_round_of(pair, (size_t)pairs);
-    round.device = &device;
-    round.measure.sets = cold ? 3 : 0;
-    round.measure.cold = cold;
+    round.device = device;
+    round.measure.sets = sets;
+    round.measure.cold = sets > 0;
     return pair_run_all(&round);
+}
+
+static struct pair_records run_fake(int pairs)
+{
+    const struct wf_device device = fake_device();
+    return run_on(&device, pairs, 0);
 }
 
 static const struct wf_json *first_block(const struct pair_records *r)
@@ -80,34 +84,10 @@ static void expect_figure(const struct wf_json *block, const char *key, double w
     }
 }
 
-/* A power limit is as it should be; heat takes the block. */
-Test(pair_objects, what_the_device_says_stands_beside_each_slot)
-{
-    struct wf_device device = fake_device();
-    struct wf_pair pair =
-        objects(EVERY_FEATURE_PACK, CASE, "every_feature", "every_feature", 1);
-    struct wf_pair_round round = pair_round_of(&pair, 1);
-    (void)snprintf(device.runtime, sizeof(device.runtime), "amd");
-    (void)snprintf(device.pci_bus_id, sizeof(device.pci_bus_id), "0000:c1:00.0");
-    round.device = &device;
-    amd_sysfs_put(UINT64_C(1) << 36, 1900); /* hotspot */
-    struct pair_records r = pair_run_all(&round);
-    amd_sysfs_remove();
-    expect_both(r.record[0], "PASS");
-    expect_figure(first_block(&r), "clock_mhz", 1900);
-    expect_figure(first_block(&r), "power_w", 480);
-    expect_figure(first_block(&r), "temperature_c", 61);
-    cr_expect(strstr(task_text(first_block(&r), "rejected"), "throttled"), "%s",
-              task_text(first_block(&r), "rejected"));
-    cr_expect_str_eq(task_text(r.facts, "details.warmup.clock"), "steady");
-    cr_expect_str_eq(task_text(r.facts, "details.telemetry.state"), "running");
-    pair_records_free(&r);
-}
-
 /* Workspaces, derived buffers, pointer arrays and tensor maps of both arms. */
 Test(pair_objects, two_pairs_of_every_feature_are_measured)
 {
-    struct pair_records r = run_fake(2, false);
+    struct pair_records r = run_fake(2);
     for (size_t i = 0; i < 2; i++) {
         expect_both(r.record[i], "PASS");
         const struct wf_json *blocks = task_member(r.record[i], "blocks");
@@ -119,13 +99,27 @@ Test(pair_objects, two_pairs_of_every_feature_are_measured)
     pair_records_free(&r);
 }
 
+/* Three copies in turn; what the device says stands beside each slot, and its heat
+ * takes the block. */
 Test(pair_objects, both_arms_rotate_through_the_same_copies)
 {
-    struct pair_records r = run_fake(1, true);
+    struct wf_device device = fake_device();
+    (void)snprintf(device.runtime, sizeof(device.runtime), "amd");
+    (void)snprintf(device.pci_bus_id, sizeof(device.pci_bus_id), "0000:c1:00.0");
+    amd_sysfs_put(UINT64_C(1) << 36, 1900); /* hotspot */
+    struct pair_records r = run_on(&device, 1, 3);
+    amd_sysfs_remove();
     expect_both(r.record[0], "PASS");
     cr_expect_eq(wf_json_count(task_member(r.record[0], "blocks")), 2u, "%s",
                  task_text(r.record[0], "note"));
+    expect_figure(first_block(&r), "clock_mhz", 1900);
+    expect_figure(first_block(&r), "power_w", 480);
+    expect_figure(first_block(&r), "temperature_c", 61);
+    cr_expect(strstr(task_text(first_block(&r), "rejected"), "throttled"), "%s",
+              task_text(first_block(&r), "rejected"));
     cr_expect_str_eq(task_text(r.facts, "details.temperature"), "cold");
+    cr_expect_str_eq(task_text(r.facts, "details.warmup.clock"), "steady");
+    cr_expect_str_eq(task_text(r.facts, "details.telemetry.state"), "running");
     pair_records_free(&r);
 }
 
@@ -133,7 +127,7 @@ Test(pair_objects, both_arms_rotate_through_the_same_copies)
 Test(pair_objects, times_that_cannot_be_believed_give_no_blocks)
 {
     cr_assert_eq(setenv("FAKE_EVENTS", "negative", 1), 0);
-    struct pair_records r = run_fake(1, false);
+    struct pair_records r = run_fake(1);
     expect_both(r.record[0], "PASS");
     cr_expect_eq(wf_json_count(task_member(r.record[0], "blocks")), 0u);
     cr_expect(strstr(task_text(r.record[0], "note"), "cannot be believed"), "%s",
@@ -144,7 +138,7 @@ Test(pair_objects, times_that_cannot_be_believed_give_no_blocks)
 Test(pair_objects, a_fault_of_the_device_costs_its_pair_alone)
 {
     cr_assert_eq(setenv("FAKE_FAULT", "1", 1), 0); /* the first launch of a process */
-    struct pair_records r = run_fake(2, false);
+    struct pair_records r = run_fake(2);
     const char *base = task_text(r.record[0], "base.answer");
     const char *candidate = task_text(r.record[0], "candidate.answer");
     cr_expect(strcmp(base, "DEVICE_FAULT") == 0 ||
