@@ -75,6 +75,7 @@ farm_is_gone() {
 farm_spawn() {
     local name=$1
     shift
+    rm -f "$FARM/run/$name.pid" # of one that was killed
     # shellcheck disable=SC2016  # the inner shell expands these
     WAVEFARM_FARM=$FARM setsid bash -c 'echo $$ >"$0" && exec "$@"' \
         "$FARM/run/$name.pid" "$@" </dev/null >>"$FARM/log/$name.log" 2>&1 &
