@@ -81,6 +81,8 @@ enum wf_status pair_judge(struct pair *p, struct wf_error *err);
  * answer, or the runner's own failure. */
 enum wf_status pair_end_arm(struct pair *p, enum wf_status st, struct wf_error *err);
 bool pair_both_pass(const struct pair *p);
+/* The answer of an arm whose other one has none to share with it. */
+enum wf_status pair_judge_alone(struct pair *p, size_t seat, struct wf_error *err);
 /* The acting arm's call failed for want of device memory alone. */
 bool pair_lacks_memory(const struct pair *p,
                        enum wf_status st,
@@ -90,6 +92,8 @@ void pair_note(struct pair *p, const char *fmt, ...)
 
 /* judge_pair_measure.c: the blocks of a pair whose arms both passed. */
 enum wf_status pair_measure(struct pair *p, struct wf_error *err);
+/* The lock and the conditions, once a round. */
+enum wf_status pair_take_device(struct pair *p, struct wf_error *err);
 /* judge_pair_blocks.c */
 enum wf_status pair_warm_up(struct pair *p, struct wf_error *err);
 enum wf_status pair_blocks(struct pair *p, struct wf_error *err);

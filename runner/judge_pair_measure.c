@@ -40,7 +40,7 @@ static bool is_over(const struct pair *p)
 
 /* Once a round the lock and what was known before; the subject's place anew when it is
  * a new one. */
-static enum wf_status take_device(struct pair *p, struct wf_error *err)
+enum wf_status pair_take_device(struct pair *p, struct wf_error *err)
 {
     struct pair_round *r = p->round;
     enum wf_status st = WF_OK;
@@ -206,7 +206,7 @@ static void note_blindness(struct pair *p)
 static enum wf_status measure(struct pair *p, struct wf_error *err)
 {
     bool can = false;
-    enum wf_status st = take_device(p, err);
+    enum wf_status st = pair_take_device(p, err);
     st = st == WF_OK ? prepare(p, &can, err) : st;
     if (st != WF_OK || !can) {
         return st;

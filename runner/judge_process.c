@@ -26,11 +26,6 @@
 #define BATCH_MIN_NS       ((int64_t)50 * 1000 * 1000)
 #define WARMUP_MAX_SAMPLES 50u
 #define PREPARE_NS         (120 * SECOND_NS)
-#define SINGLE_ROUNDS      3
-#define SINGLE_SLOW_NS     2e9 /* one round is enough */
-#define SINGLE_RATIO       2.5
-#define SINGLE_NS          2e6 /* a command's answer may take this */
-#define SINGLE_READ_NS     3e6
 
 /* --- asking --- */
 
@@ -116,9 +111,9 @@ static enum wf_status simple(struct process_task *p,
 
 /* --- inputs --- */
 
-static enum wf_status prepare(struct process_task *p,
-                              uint64_t seed,
-                              struct wf_error *err)
+enum wf_status process_prepare(struct process_task *p,
+                               uint64_t seed,
+                               struct wf_error *err)
 {
     struct judge *j = p->j;
     struct wf_json *c = NULL;
@@ -148,11 +143,11 @@ static enum wf_status prepare(struct process_task *p,
 
 /* --- launching --- */
 
-static enum wf_status launch(struct process_task *p,
-                             uint32_t n,
-                             double *ret_self_ns,
-                             double *ret_wall_ns,
-                             struct wf_error *err)
+enum wf_status process_launch(struct process_task *p,
+                              uint32_t n,
+                              double *ret_self_ns,
+                              double *ret_wall_ns,
+                              struct wf_error *err)
 {
     struct wf_json *reply = NULL;
     struct wf_json *request = command("launch");
@@ -177,7 +172,7 @@ static enum wf_status launch(struct process_task *p,
 }
 
 /* Asks for the outputs and reads their file into p->outputs. */
-static enum wf_status read_outputs(struct process_task *p, struct wf_error *err)
+enum wf_status process_read(struct process_task *p, struct wf_error *err)
 {
     char nonce[24];
     struct wf_json *reply = NULL;
@@ -197,10 +192,10 @@ static enum wf_status read_outputs(struct process_task *p, struct wf_error *err)
     return st;
 }
 
-static enum wf_status check(struct process_task *p,
-                            uint64_t seed,
-                            const char *what,
-                            struct wf_error *err)
+enum wf_status process_check(struct process_task *p,
+                             uint64_t seed,
+                             const char *what,
+                             struct wf_error *err)
 {
     struct judge *j = p->j;
     struct wf_output_source source = { process_read_output, p };
@@ -224,8 +219,8 @@ static enum wf_status launch_and_read(struct process_task *p,
                                       struct wf_error *err)
 {
     double self_ns = 0;
-    enum wf_status st = launch(p, 1, &self_ns, ret_wall_ns, err);
-    return st == WF_OK && !p->j->done ? read_outputs(p, err) : st;
+    enum wf_status st = process_launch(p, 1, &self_ns, ret_wall_ns, err);
+    return st == WF_OK && !p->j->done ? process_read(p, err) : st;
 }
 
 /* One launch more; one that is declared non-deterministic is judged each time. */
@@ -244,7 +239,7 @@ static enum wf_status repeat_once(struct process_task *p,
     if (!j->kernel->deterministic) {
         (void)snprintf(what, sizeof(what), "launch %d of %d on equal inputs",
                        launch_number, j->request->measure.launches);
-        return check(p, j->request->seed_offset, what, err);
+        return process_check(p, j->request->seed_offset, what, err);
     }
     result_answer(j->result, WF_ANSWER_NONDETERMINISTIC,
                   "launch %d on equal inputs gave different bits, and the kernel is "
@@ -272,15 +267,15 @@ static enum wf_status repeat(struct process_task *p, struct wf_error *err)
     return st == WF_OK ? set : st;
 }
 
-static enum wf_status checked_launches(struct process_task *p,
-                                       double *ret_estimate_ns,
-                                       struct wf_error *err)
+enum wf_status process_checked(struct process_task *p,
+                               double *ret_estimate_ns,
+                               struct wf_error *err)
 {
     struct judge *j = p->j;
     j->say("stage launch");
     enum wf_status st = launch_and_read(p, ret_estimate_ns, err);
     if (st == WF_OK && !j->done) {
-        st = check(p, j->request->seed_offset, "checked launch", err);
+        st = process_check(p, j->request->seed_offset, "checked launch", err);
     }
     if (st != WF_OK || j->done) {
         return st;
@@ -312,7 +307,7 @@ static enum wf_status warm_up(struct process_task *p,
     while (st == WF_OK && !j->done && state == WARMUP_MORE) {
         double self_ns = 0;
         double wall_ns = 0;
-        st = launch(p, t->launches, &self_ns, &wall_ns, err);
+        st = process_launch(p, t->launches, &self_ns, &wall_ns, err);
         state = warmup_add(&w, wall_ns / t->launches, (int64_t)wall_ns);
         j->result->timing.warmup_launches += t->launches;
         t->launches = stopping_launches(wall_ns / t->launches, BATCH_MIN_NS);
@@ -333,7 +328,7 @@ static enum wf_status one_sample(struct process_task *p,
     struct result_timing *timing = &p->j->result->timing;
     double self_ns = 0;
     double wall_ns = 0;
-    enum wf_status st = launch(p, t->launches, &self_ns, &wall_ns, err);
+    enum wf_status st = process_launch(p, t->launches, &self_ns, &wall_ns, err);
     if (st != WF_OK || p->j->done) {
         return st;
     }
@@ -405,56 +400,9 @@ static enum wf_status measure(struct process_task *p,
     return st;
 }
 
-/* --- the same, one by one --- */
-
-/* The shortest of a few rounds: a busy machine is no fault of the command's. */
-struct singly {
-    double launch_ns; /* one launch until synchronised */
-    double read_ns;   /* the read behind it */
-    double again_ns;  /* and once more, with nothing between */
-};
-
-static void keep_least(double *least, double ns)
-{
-    *least = ns < *least ? ns : *least;
-}
-
-static enum wf_status timed_read(struct process_task *p,
-                                 double *least,
-                                 struct wf_error *err)
-{
-    const int64_t start_ns = wf_monotonic_ns();
-    enum wf_status st = p->j->done ? WF_OK : read_outputs(p, err);
-    keep_least(least, (double)(wf_monotonic_ns() - start_ns));
-    return st;
-}
-
-static enum wf_status run_singly(struct process_task *p,
-                                 struct singly *s,
-                                 struct wf_error *err)
-{
-    enum wf_status st = WF_OK;
-    *s = (struct singly){ (double)INFINITY, (double)INFINITY, (double)INFINITY };
-    for (int i = 0; st == WF_OK && !p->j->done && i < SINGLE_ROUNDS; i++) {
-        double self_ns = 0;
-        double wall_ns = 0;
-        st = launch(p, 1, &self_ns, &wall_ns, err);
-        keep_least(&s->launch_ns, wall_ns);
-        st = st == WF_OK ? timed_read(p, &s->read_ns, err) : st;
-        st = st == WF_OK ? timed_read(p, &s->again_ns, err) : st;
-        if (wall_ns + s->read_ns > SINGLE_SLOW_NS) {
-            break;
-        }
-    }
-    return st;
-}
-
-/* Batches hand over many launches at once and read only at the end; a command that
- * works once for all of them, or when it is read, is seen when they come singly. */
 static enum wf_status audit(struct process_task *p, struct wf_error *err)
 {
     struct judge *j = p->j;
-    struct singly s;
     struct wf_summary summary;
     double *valid = NULL;
     size_t n = 0;
@@ -464,25 +412,21 @@ static enum wf_status audit(struct process_task *p, struct wf_error *err)
     if (st != WF_OK || n == 0) {
         return st;
     }
-    st = run_singly(p, &s, err);
-    if (st != WF_OK || j->done) {
-        return st;
+    return process_audit(p, summary.median, j->result->timing.launches_per_sample, err);
+}
+
+enum wf_status process_verify_timed(struct process_task *p, struct wf_error *err)
+{
+    struct judge *j = p->j;
+    enum wf_status st = process_read(p, err);
+    if (st == WF_OK && !j->done) {
+        st = process_check(p, judge_timed_offset(j), "timed launches", err);
+        if (j->done && process_output_digest(p) == j->output_digest) {
+            result_answer(j->result, WF_ANSWER_CHEAT_SUSPECTED,
+                          "the timed launches returned the outputs of earlier inputs");
+        }
     }
-    if (s.launch_ns > SINGLE_RATIO * summary.median + SINGLE_NS) {
-        result_answer(j->result, WF_ANSWER_CHEAT_SUSPECTED,
-                      "a single launch took %.0f ns by the judge's clock, each of "
-                      "%u behind each other is said to take %.0f ns",
-                      s.launch_ns, j->result->timing.launches_per_sample,
-                      summary.median);
-    } else if (s.read_ns > SINGLE_RATIO * s.again_ns + SINGLE_READ_NS &&
-               s.read_ns - s.again_ns > SINGLE_RATIO * summary.median) {
-        result_answer(j->result, WF_ANSWER_CHEAT_SUSPECTED,
-                      "the read behind a launch took %.0f ns, reading once more %.0f "
-                      "ns: work of the launch (%.0f ns) is done when it is read",
-                      s.read_ns, s.again_ns, summary.median);
-    }
-    j->done = j->done || j->result->answer != WF_ANSWER_PASS;
-    return WF_OK;
+    return st;
 }
 
 static enum wf_status timed_launches(struct process_task *p,
@@ -491,20 +435,13 @@ static enum wf_status timed_launches(struct process_task *p,
 {
     struct judge *j = p->j;
     int64_t start_ns = wf_monotonic_ns();
-    enum wf_status st = prepare(p, judge_timed_offset(j), err);
+    enum wf_status st = process_prepare(p, judge_timed_offset(j), err);
     if (st == WF_OK && !j->done) {
         st = measure(p, estimate_ns, err);
     }
     j->result->phases.measure += wf_monotonic_ns() - start_ns;
     if (st == WF_OK && !j->done) {
-        st = read_outputs(p, err);
-    }
-    if (st == WF_OK && !j->done) {
-        st = check(p, judge_timed_offset(j), "timed launches", err);
-        if (j->done && process_output_digest(p) == j->output_digest) {
-            result_answer(j->result, WF_ANSWER_CHEAT_SUSPECTED,
-                          "the timed launches returned the outputs of earlier inputs");
-        }
+        st = process_verify_timed(p, err);
     }
     return st == WF_OK && !j->done ? audit(p, err) : st;
 }
@@ -518,15 +455,17 @@ static bool is_commands_fault(const struct wf_error *err)
 
 /* --- the task --- */
 
-static enum wf_status run_task(struct process_task *p,
-                               char *const *argv,
-                               struct wf_error *err)
+enum wf_status process_start(struct process_task *p, struct wf_error *err)
 {
     struct judge *j = p->j;
     char line[64];
-    double estimate_ns = 0;
-    int64_t start_ns = wf_monotonic_ns();
-    enum wf_status st = process_client_start(argv, p->folder, &p->client, err);
+    enum wf_status st = process_folder(p, err);
+    st = st == WF_OK ? process_argv(j, &p->argv, err) : st;
+    st = st == WF_OK ? wf_json_set_bool(j->result->details, "guards", false, err) : st;
+    if (st != WF_OK) {
+        return st;
+    }
+    st = process_client_start(p->argv, p->folder, &p->client, err);
     if (st != WF_OK && is_commands_fault(err)) {
         result_answer(j->result, WF_ANSWER_BUILD_FAILED, "%s", err->text);
         j->done = true;
@@ -538,10 +477,40 @@ static enum wf_status run_task(struct process_task *p,
     (void)snprintf(line, sizeof(line), "subject %ld",
                    (long)process_client_pid(p->client));
     j->say(line);
-    st = prepare(p, j->request->seed_offset, err);
+    return WF_OK;
+}
+
+void process_finish(struct process_task *p)
+{
+    struct result *r = p->j->result;
+    if (p->client && process_client_state(p->client) == SUBJECT_ALIVE) {
+        r->subject_peak_bytes = process_peak_bytes(process_client_pid(p->client));
+    }
+    r->judge_peak_bytes = process_peak_bytes(getpid());
+    process_client_stop(p->client);
+    wf_dataset_free(p->outputs);
+    if (p->folder[0]) {
+        (void)wf_remove_tree(p->folder, NULL);
+    }
+    for (size_t i = 0; p->argv && p->argv[i]; i++) {
+        free(p->argv[i]);
+    }
+    free(p->argv);
+    *p = (struct process_task){ .j = p->j };
+}
+
+static enum wf_status run_task(struct process_task *p, struct wf_error *err)
+{
+    struct judge *j = p->j;
+    double estimate_ns = 0;
+    int64_t start_ns = wf_monotonic_ns();
+    enum wf_status st = process_start(p, err);
+    if (st == WF_OK && !j->done) {
+        st = process_prepare(p, j->request->seed_offset, err);
+    }
     j->result->phases.prepare += wf_monotonic_ns() - start_ns;
     if (st == WF_OK && !j->done) {
-        st = checked_launches(p, &estimate_ns, err);
+        st = process_checked(p, &estimate_ns, err);
     }
     if (st == WF_OK && !j->done && j->request->measure.measure &&
         j->request->measure.icache_cold) {
@@ -551,32 +520,13 @@ static enum wf_status run_task(struct process_task *p,
     } else if (st == WF_OK && !j->done && j->request->measure.measure) {
         st = timed_launches(p, estimate_ns, err);
     }
-    j->result->subject_peak_bytes =
-        process_client_state(p->client) == SUBJECT_ALIVE
-            ? process_peak_bytes(process_client_pid(p->client))
-            : 0;
     return st;
 }
 
 enum wf_status judge_run_process(struct judge *j, struct wf_error *err)
 {
     struct process_task p = { .j = j };
-    char **argv = NULL;
-    enum wf_status st = process_folder(&p, err);
-    st = st == WF_OK ? process_argv(j, &argv, err) : st;
-    st = st == WF_OK ? wf_json_set_bool(j->result->details, "guards", false, err) : st;
-    if (st == WF_OK) {
-        st = run_task(&p, argv, err);
-    }
-    j->result->judge_peak_bytes = process_peak_bytes(getpid());
-    process_client_stop(p.client);
-    wf_dataset_free(p.outputs);
-    if (p.folder[0]) {
-        (void)wf_remove_tree(p.folder, NULL);
-    }
-    for (size_t i = 0; argv && argv[i]; i++) {
-        free(argv[i]);
-    }
-    free(argv);
+    const enum wf_status st = run_task(&p, err);
+    process_finish(&p);
     return st;
 }
