@@ -69,4 +69,4 @@ expect 0 "cancelled" wavefarm gate cancel 3
 rm "$WORK/gate/hold"
 expect 130 "cancelled" wavefarm gate status 3 --wait
 expect 0 "red" wavefarm gate status
-expect 2 "no gate's number" wavefarm gate fetch x --out "$WORK/x"
+expect 2 "not a gate's number" wavefarm gate fetch x --out "$WORK/x"
