@@ -9,7 +9,7 @@ minutes=$2
 build=build/campaigns/build-gate
 end=$(($(date +%s) + minutes * 60))
 cmake --preset release -DWF_TESTS=ON -B "$build" >/dev/null
-cmake --build "$build" --target sim_gate bench_gate_decide >/dev/null
+cmake --build "$build" --target sim_gate bench_gate_decide bench_gate_record >/dev/null
 
 # Other sources, other counts.
 key=$(cat gate/{block,decide,draw,ebh,exact,figures,gate,sentinel,state}.c gate/gate*.h \
@@ -36,11 +36,15 @@ done
 # Short of the second measure or a later one is no fault.
 [ "$status" -ne 3 ] || [ "$goal" -eq 1 ] || status=0
 decide=0
-"$build/bin/bench_gate_decide" >"$state/decide.md" || decide=$?
+{
+    "$build/bin/bench_gate_decide" || decide=$?
+    echo
+    "$build/bin/bench_gate_record" || decide=$?
+} >"$state/decide.md"
 {
     cat "$state/tables.md"
     echo
-    echo "## A decision (\`bench_gate_decide\`)"
+    echo "## A decision (\`bench_gate_decide\`, \`bench_gate_record\`)"
     echo
     cat "$state/decide.md"
     echo
