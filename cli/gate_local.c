@@ -92,7 +92,7 @@ static enum wf_status check_finished(struct wf_gate_record *record,
     struct wf_gate_report *report = NULL;
     const size_t n = wf_gate_record_line_count(record);
     if (n == 0 ||
-        strcmp(member(wf_gate_record_line(record, n - 1), "kind"), "verdict")) {
+        strcmp(member(wf_gate_record_line(record, n - 1), "kind"), "verdict") != 0) {
         return WF_OK;
     }
     enum wf_status status = wf_gate_report_create(record, false, &report, err);

@@ -99,7 +99,7 @@ static double difference(const struct wf_gate_block *b)
 {
     double d = 0;
     for (unsigned i = 0; i < WF_GATE_SLOTS; i++) {
-        d += (b->mask >> i & 1u) != 0 ? b->y[i] / 2 : -b->y[i] / 2;
+        d += ((unsigned)b->mask >> i & 1u) != 0 ? b->y[i] / 2 : -b->y[i] / 2;
     }
     return d;
 }
@@ -121,7 +121,7 @@ static void add_row(struct wf_table *t,
     wf_gate_figures(g, 0, &f);
     (void)snprintf(round, sizeof round, "%d", (int)b->round);
     for (unsigned i = 0; i < WF_GATE_SLOTS; i++) {
-        order[i] = (b->mask >> i & 1u) != 0 ? 'C' : 'B';
+        order[i] = ((unsigned)b->mask >> i & 1u) != 0 ? 'C' : 'B';
     }
     if (!b->rejected) {
         wf_gate_format_effect(difference(b), moved, sizeof moved);

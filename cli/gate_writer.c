@@ -60,7 +60,7 @@ enum wf_status gate_writer_create(const char *path,
                                   struct gate_writer **ret,
                                   struct wf_error *err)
 {
-    struct stat st;
+    struct stat st = { 0 };
     struct gate_writer *w = NULL;
     enum wf_status status = create(path, &w, err);
     if (status == WF_OK && path != NULL) {
@@ -86,7 +86,7 @@ enum wf_status gate_writer_resume(const char *path,
                                   struct gate_writer **ret,
                                   struct wf_error *err)
 {
-    struct stat st;
+    struct stat st = { 0 };
     struct gate_writer *w = NULL;
     enum wf_status status = create(path, &w, err);
     if (status == WF_OK) {

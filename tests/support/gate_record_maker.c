@@ -127,7 +127,7 @@ static struct wf_json *block(struct maker *m, uint8_t mask, const char *what)
     struct wf_json *y = wf_json_array(), *t = wf_json_array();
     const double noise = is(what, "noisy") ? 0.2 : NOISE;
     for (unsigned i = 0; i < WF_GATE_SLOTS; i++) {
-        const double shift = (mask >> i & 1u) != 0 ? effect_of(what) : 0;
+        const double shift = ((unsigned)mask >> i & 1u) != 0 ? effect_of(what) : 0;
         const double v = log(50000) + shift + noise * wf_rng_normal(7, 1, m->drawn++);
         struct wf_json *times = wf_json_array();
         for (int k = 0; k < 5; k++) {
