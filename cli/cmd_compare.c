@@ -92,7 +92,9 @@ static enum wf_status print(const struct wf_args *args,
     if (wf_args_flag(args, "json")) {
         return wf_print_compare_json(c, err);
     }
-    if (wf_args_flag(args, "markdown")) {
+    if (wf_args_flag(args, "csv")) {
+        wf_print_compare_csv(c);
+    } else if (wf_args_flag(args, "markdown")) {
         wf_print_compare_markdown(c);
     } else {
         wf_print_compare_text(c);
@@ -141,6 +143,7 @@ static const struct wf_opt opts[] = {
     { "all", WF_OPT_FLAG, NULL, NULL, NULL,
       "also tasks without a time, and those not supported on either side" },
     { "markdown", WF_OPT_FLAG, NULL, NULL, NULL, "a table for a comment" },
+    { "csv", WF_OPT_FLAG, NULL, NULL, NULL, "all tasks as CSV" },
     WF_OPTS_SERVER,
     WF_OPT_JSON,
 };

@@ -1,4 +1,4 @@
-/* Two sets of results side by side, as text, JSON and Markdown. */
+/* Two sets of results side by side, as text, JSON, Markdown and CSV. */
 #ifndef WF_CLI_COMPARE_VIEW_H
 #define WF_CLI_COMPARE_VIEW_H
 
@@ -21,6 +21,7 @@ bool wf_compare_is_beyond(const struct wf_compare *c, const struct wf_unpaired_r
 
 void wf_print_compare_text(const struct wf_compare *c);
 void wf_print_compare_markdown(const struct wf_compare *c);
+void wf_print_compare_csv(const struct wf_compare *c); /* all rows */
 enum wf_status wf_print_compare_json(const struct wf_compare *c, struct wf_error *err);
 
 #endif
