@@ -78,9 +78,10 @@ Test(suites_shipped, every_suite_loads_and_is_no_larger_than_a_processor_can_do)
 
 Test(suites_shipped, no_suite_has_one_case_twice)
 {
-    static const char *const names[] = { "gemm-five", "gemm-llm",
-                                         "attention-decode-paged",
-                                         "attention-quickstart" };
+    static const char *const names[] = {
+        "gemm-five", "gemm-llm",       "attention-decode-paged", "attention-quickstart",
+        "sentinels", "sentinels-small"
+    };
     struct shelf s;
     open_shelf(&s);
     for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) {
