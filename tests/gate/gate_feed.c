@@ -35,7 +35,7 @@ struct wf_gate_block feed_block(struct wf_rng *r,
     b.mask = (uint8_t)wf_gate_mask((unsigned)wf_rng_next_below(r, WF_GATE_MASK_COUNT));
     for (unsigned i = 0; i < WF_GATE_SLOTS; i++) {
         b.y[i] = 9 + noise * wf_rng_normal(r->seed, r->stream + 1000, r->next++) +
-                 ((b.mask >> i & 1U) != 0 ? effect : 0);
+                 (((unsigned)b.mask >> i & 1U) != 0 ? effect : 0);
     }
     return b;
 }

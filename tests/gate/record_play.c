@@ -99,7 +99,8 @@ static struct wf_json *block_json(const struct play *p,
 
     for (unsigned i = 0; i < WF_GATE_SLOTS; i++) {
         double z = wf_rng_normal(5, stream, (uint64_t)(round * 32 + k * 4) + i);
-        double v = 9 + noise * z + ((todo->mask[k] >> i & 1U) != 0 ? effect : 0);
+        double v =
+            9 + noise * z + (((unsigned)todo->mask[k] >> i & 1U) != 0 ? effect : 0);
         if (p->level_round > 0 && round >= p->level_round) {
             v += p->level_step;
         }
