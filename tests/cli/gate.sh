@@ -4,7 +4,7 @@
 # tests/cli/gate_report.sh shows verdicts of time from made-up noise.
 # shellcheck source=tests/support/shell.sh
 . "$(dirname "$0")/../support/shell.sh"
-bin=$1 fixture=$2
+bin=$1 fixture=$2 maker=$3
 PATH=$bin:$PATH
 export WAVEFARM_CACHE=$WORK/cache
 
@@ -49,6 +49,10 @@ expect 1 "2 removed of 2" "${gate[@]}" --kernels does_nothing --strict
 # --- answers: right, wrong, new ---
 expect 0 "answer right" "${gate[@]}" --kernels right --same --answers-only --out "$WORK/right.jsonl"
 [[ $OUTPUT == *"Answers alone were judged: nothing is said of times"* ]] || fail "$OUTPUT"
+head -n 1 "$WORK/right.jsonl" >"$WORK/header.json"
+validate=("$TESTS_ROOT/tests/support/validate_schema.py" "$TESTS_ROOT/docs/schemas/gate-record.schema.json")
+"${validate[@]}" "$WORK/header.json" || fail "the header is not as its schema says"
+"${validate[0]}" --lines "${validate[1]}" "$WORK/right.jsonl" || fail "the record is not as its schema says"
 expect 1 "2 wrong of 2" "${gate[@]}" --base-kernel right --cand-kernel off_by_one --answers-only \
     --out "$WORK/wrong.jsonl" --markdown "$WORK/wrong.md" --junit "$WORK/wrong.xml"
 [[ $OUTPUT == *"  first  D["* && $OUTPUT == *"  likely "* ]] || fail "no diagnosis: $OUTPUT"
@@ -89,7 +93,7 @@ stop() {
     until_true 60 test -s "$2"
     until_true 60 eval 'pgrep -s '"$pid"' wavefarm-subje >/dev/null'
     kill "-$1" "$pid"
-    wait "$pid" || code=$?
+    { wait "$pid" || code=$?; } 2>/dev/null
     until_true 10 nothing_left
     STOPPED=$code
 }
@@ -145,6 +149,40 @@ expect 2 "$WORK/none.jsonl" wavefarm gate show "$WORK/none.jsonl"
 expect 2 "suite.json" wavefarm gate show "$WORK/suite.json"
 expect 2 "no pair's key or case matches 'nope'" wavefarm gate show "$WORK/wrong.jsonl" --case nope
 
+# --- noise: learnt when a gate ends, used by the next one ---
+id_of() {
+    wavefarm pack show "$WORK/$1" --json | sed -n 's/^  "id": "\(.*\)",$/\1/p'
+}
+declare -A id=([before]=$(id_of before) [after]=$(id_of after))
+device=$(python3 -c 'import json, sys; print(json.dumps(json.load(open(sys.argv[1]))["devices"][0]))' "$WORK/header.json")
+# All rounds are there, the verdict is not: a gate that was killed in the last moment.
+"$maker" --packs "${id[before]}" "${id[after]}" --device "$device" a/right=0 b/right=0.03 |
+    sed '$d' >"$WORK/last.jsonl"
+rm -f "$WORK/cache/gate-noise.json"
+expect 1 "1 slower of 2" wavefarm gate --base "$WORK/before" --cand "$WORK/after" --resume "$WORK/last.jsonl"
+expect 0 "bit by bit" wavefarm gate replay "$WORK/last.jsonl"
+equal "what was learnt" "$(json "$WORK/cache/gate-noise.json" \
+    'sorted((k.split("/")[0], e["blocks"], e["rounds"], 0.0005 < e["s0"] < 0.01, e["tau"] < 0.005)
+    for k, e in v["entries"].items())')" "[('a', 2, 0, True, True), ('b', 6, 6, True, True)]"
+case=$(json "$WORK/header.json" 'v["pairs"][0]["case_id"]')
+sed -i "s|\"b/right/|\"$case/right/|; s|\"s0\": 0.0.*|\"s0\": 0.03,|" "$WORK/cache/gate-noise.json"
+margins() { # margins ARGUMENT...: of the first pair
+    rm -f "$WORK/margins.jsonl"
+    "${gate[@]}" --kernels right --cases 'a*' --out "$WORK/margins.jsonl" "$@" >/dev/null 2>"$WORK/margins.err"
+    head -n 1 "$WORK/margins.jsonl" >"$WORK/margins.json"
+    MARGINS=$(json "$WORK/margins.json" '"{d0:.3f} {d1:.3f} {s0:.3f} {source}".format(**v["pairs"][0]["margins"])')
+}
+margins
+equal "margins of the registry" "$MARGINS" "0.015 0.060 0.030 registry: 6 blocks, 6 A/A rounds"
+echo '{"schema": "wavefarm.gate-policy/1", "margins": [{"case": "a*", "d0": 0.01, "d1": 0.04}, {"kernel": "no", "d0": 0, "d1": 1}]}' \
+    >"$WORK/policy.json"
+margins --policy "$WORK/policy.json"
+equal "margins of the policy" "$MARGINS" "0.010 0.040 0.030 policy: margins[0]"
+echo nonsense >"$WORK/cache/gate-noise.json"
+margins
+equal "margins without a registry" "$MARGINS" "0.005 0.020 0.004 default"
+grep -q "gate-noise.json is no registry of noise" "$WORK/margins.err" || fail "a broken registry is not told"
+
 # --- the base's lineage: from provenance, and from git where it is at hand ---
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b \
     GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
@@ -158,10 +196,6 @@ commit() {
     printf -v "$name" %s "$(GIT_AUTHOR_DATE=$date GIT_COMMITTER_DATE=$date git -C "$WORK/repo" commit-tree \
         "${parent[@]}" -m "$name" "$tree")"
 }
-id_of() {
-    wavefarm pack show "$WORK/$1" --json | sed -n 's/^  "id": "\(.*\)",$/\1/p'
-}
-declare -A id=([before]=$(id_of before) [after]=$(id_of after))
 # provenance PACK COMMIT [PARENT]
 provenance() {
     echo "{\"schema\":\"wavefarm.provenance/1\",\"pack\":\"${id[$1]}\",\"repository\":null,\"commit\":\"$2\",\"parents\":[${3:+\"$3\"}],\"dirty\":${dirty:-false},\"built_at\":\"2026-12-01T00:00:00.000Z\",\"kernels\":{}}" \

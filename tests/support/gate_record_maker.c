@@ -4,6 +4,7 @@
  *
  *   gate_record_maker [--policy FILE] [--baseline JSON] [--provenance JSON JSON]
  *       [--modelled] [--rounds N] [--static JSON] [--sentinels good|same|blind]
+ *       [--packs ID ID] [--device JSON]
  *       CASE/KERNEL=WHAT ...  > record.jsonl
  *
  * WHAT: a number (log ratio candidate / base), wrong, base-wrong, new, removed,
@@ -27,7 +28,7 @@ struct maker {
     const char *what[MOST], *sentinels;
     int64_t rounds;
     struct wf_json *policy, *baseline, *provenance[2], *measure, *kase, *devices;
-    const char *statics;
+    const char *statics, *pack[2], *device;
     struct wf_gate_record *record;
     uint64_t drawn;
 };
@@ -295,6 +296,11 @@ static void read_option(struct maker *m, char **argv, int *i)
         if (wf_parse_i64(value, "--rounds", 0, 1000000, &m->rounds, &err) != WF_OK) {
             die(&err);
         }
+    } else if (is(name, "packs")) {
+        m->pack[0] = value;
+        m->pack[1] = argv[++*i];
+    } else if (is(name, "device")) {
+        m->device = value;
     } else if (is(name, "static")) {
         m->statics = value;
     } else if (is(name, "sentinels")) {
@@ -312,22 +318,29 @@ static void fill_header(struct maker *m)
     h->name = "";
     h->suite = "made-up";
     h->runtime = h->measured ? "cuda" : "emulator";
-    h->devices = m->devices = parse(
-        h->measured ? "[{\"id\":\"cuda:GPU-1\",\"name\":\"A GPU\",\"model\":\"H200\","
-                      "\"driver\":\"570\",\"times_modelled\":false}]"
-                    : "[{\"id\":\"emulator:0\",\"name\":\"emulated MI300X\",\"model\":"
-                      "\"MI300X\",\"driver\":\"\",\"times_modelled\":true}]");
+    const char *usual =
+        h->measured ? "{\"id\":\"cuda:GPU-1\",\"name\":\"A GPU\",\"model\":\"H200\","
+                      "\"driver\":\"570\",\"times_modelled\":false}"
+                    : "{\"id\":\"emulator:0\",\"name\":\"emulated MI300X\",\"model\":"
+                      "\"MI300X\",\"driver\":\"\",\"times_modelled\":true}";
+    h->devices = m->devices = wf_json_array();
+    (void)wf_json_push_take(m->devices, parse(m->device != NULL ? m->device : usual),
+                            NULL);
     h->policy = m->policy;
     h->baseline = m->baseline;
     h->groups = 1;
     h->pair = m->pair;
     h->pack[0] = (struct wf_gate_header_pack){
-        .id = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+        .id = m->pack[0] != NULL
+                  ? m->pack[0]
+                  : "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
         .name = "before",
         .provenance = m->provenance[0]
     };
     h->pack[1] = (struct wf_gate_header_pack){
-        .id = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb",
+        .id = m->pack[1] != NULL
+                  ? m->pack[1]
+                  : "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb",
         .name = "after",
         .provenance = m->provenance[1]
     };
