@@ -320,10 +320,7 @@ enum wf_status bisect_search_run(const struct bisect_packs *packs,
                                    .seek = options->seek };
     enum wf_status status = make_rule(ret, err);
     if (status == WF_OK && options->record != NULL) {
-        char *inside = wf_path_join(options->record, "x");
-        status = inside == NULL ? wf_errorf(err, WF_ENOMEM, "no memory for a path")
-                                : wf_mkdir_parents(inside, err);
-        free(inside);
+        status = wf_mkdir_parents(options->record, err);
     }
     return status == WF_OK ? search(ret, err) : status;
 }

@@ -77,6 +77,11 @@ static bool find_both(const struct history_confirm *c,
                       char *ret[2])
 {
     const size_t at[2] = { p->change->before_index, p->change->index };
+    if (strcmp(p->series->point[at[0]].pack, p->series->point[at[1]].pack) == 0) {
+        snprintf(p->why, sizeof(p->why),
+                 "both nights have the same pack: the change is not in the code");
+        return false;
+    }
     for (int k = 0; k < 2; k++) {
         const char *id = p->series->point[at[k]].pack;
         ret[k] = find_pack(c->packs, id);
@@ -84,11 +89,6 @@ static bool find_both(const struct history_confirm *c,
             snprintf(p->why, sizeof(p->why), "no pack %.12s in %.300s", id, c->packs);
             return false;
         }
-    }
-    if (strcmp(p->series->point[at[0]].pack, p->series->point[at[1]].pack) == 0) {
-        snprintf(p->why, sizeof(p->why),
-                 "both nights have the same pack: the change is not in the code");
-        return false;
     }
     return true;
 }
@@ -98,10 +98,13 @@ static bool find_both(const struct history_confirm *c,
 static void hear(struct history_proposal *p, struct wf_gate_record *r)
 {
     p->log_e = -INFINITY;
+    snprintf(p->why, sizeof(p->why), "the suite has no case and kernel %.200s",
+             p->series->key);
     for (size_t i = 0; i < wf_gate_record_count(r); i++) {
         struct wf_gate_figures f;
         wf_gate_figures(wf_gate_record_gate(r), i, &f);
-        if (f.role != WF_GATE_CASE) {
+        if (f.role != WF_GATE_CASE ||
+            strcmp(wf_gate_record_pair(r, i)->key, p->series->key) != 0) {
             continue;
         }
         const bool slower = p->change->size > 0;
@@ -117,11 +120,33 @@ static void hear(struct history_proposal *p, struct wf_gate_record *r)
                                                 : f.log_w_faster;
         p->outcome = wf_gate_reason_is_infrastructure(f.reason) ? HISTORY_NO_GATE
                                                                 : HISTORY_UNCONFIRMED;
+        p->why[0] = '\0';
         if (p->outcome == HISTORY_NO_GATE) {
             snprintf(p->why, sizeof(p->why), "the gate ended: %s",
                      wf_gate_reason_name(f.reason));
         }
     }
+}
+
+/* A name of its own for each gate, told by case, kernel and packs: one that is there
+ * stays as it is. */
+static char *record_file(const struct history_confirm *c,
+                         const struct history_proposal *p)
+{
+    char *file = NULL;
+    for (int attempt = 1; file == NULL || wf_file_exists(file); attempt++) {
+        free(file);
+        file = wf_asprintf("%s/%.100s-%.12s-%.12s-%d.jsonl", c->record, p->series->key,
+                           p->series->point[p->change->before_index].pack,
+                           p->series->point[p->change->index].pack, attempt);
+        if (file == NULL) {
+            return NULL;
+        }
+        for (char *s = file + strlen(c->record) + 1; *s != '\0'; s++) {
+            *s = *s == '/' || (unsigned char)*s <= ' ' ? '_' : *s;
+        }
+    }
+    return file;
 }
 
 static enum wf_status run_one(const struct history_confirm *c,
@@ -133,7 +158,10 @@ static enum wf_status run_one(const struct history_confirm *c,
     struct wf_gate_rule rule = WF_GATE_PR_RULE;
     struct wf_gate_options o = c->gate;
     struct wf_gate_record *record = NULL;
-    char *file = NULL;
+    char *file = c->record != NULL ? record_file(c, p) : NULL;
+    if (c->record != NULL && file == NULL) {
+        return wf_errorf(err, WF_ENOMEM, "no memory for a path");
+    }
     /* so much evidence that e-BH over n can confirm one alone */
     rule.alpha = c->alpha / (double)n;
     o.rule = &rule;
@@ -141,16 +169,7 @@ static enum wf_status run_one(const struct history_confirm *c,
     o.cand = pack[1];
     o.cases = p->series->case_name;
     o.kernels = p->series->kernel;
-    if (c->record != NULL) {
-        file = wf_asprintf("%s/%.12s-%.12s-%.12s.jsonl", c->record, p->series->key,
-                           p->series->point[p->change->before_index].pack,
-                           p->series->point[p->change->index].pack);
-        for (char *s = file != NULL ? file + strlen(c->record) + 1 : NULL;
-             s != NULL && *s != '\0'; s++) {
-            *s = *s == '/' || (unsigned char)*s <= ' ' ? '_' : *s;
-        }
-        o.out = file;
-    }
+    o.out = file;
     enum wf_status status = wf_gate_run_local(&o, &record, err);
     if (record != NULL) {
         hear(p, record);
@@ -193,10 +212,7 @@ enum wf_status history_confirm(const struct history_confirm *c,
         status = wf_errorf(err, WF_ENOMEM, "no memory for %zu proposals", n);
     }
     if (status == WF_OK && c->record != NULL) {
-        char *inside = wf_path_join(c->record, "x");
-        status = inside == NULL ? wf_errorf(err, WF_ENOMEM, "no memory for a path")
-                                : wf_mkdir_parents(inside, err);
-        free(inside);
+        status = wf_mkdir_parents(c->record, err);
     }
     for (size_t i = 0; i < n && status == WF_OK; i++) {
         status = confirm_one(c, &p[i], n, err);

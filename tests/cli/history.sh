@@ -93,3 +93,11 @@ expect 2 "--confirm needs --suite" wavefarm history "$WORK/nights" --confirm --p
 # --- a proposal whose packs are not at hand has no verdict, and says so ---
 expect 4 "no gate: no pack 000000000000" wavefarm history "$WORK/nights" --base aaa --model H200 \
     --confirm --packs "$WORK/empty" --suite gemm-five
+# Both nights had one pack: no gate could tell anything of the code.
+mkdir "$WORK/same"
+for file in "$WORK"/nights/*-H200-a.jsonl; do
+    sed '1s/"candidate": {"id": "[0-9a-f]*"/"candidate": {"id": "'"$(printf '%064d' 7)"'"/' "$file" >"$WORK/same/${file##*/}"
+done
+expect 0 "both nights have the same pack: the change is not in the code" wavefarm history "$WORK/same"
+expect 4 "no gate: both nights have the same pack" wavefarm history "$WORK/same" --confirm --packs "$WORK/empty" \
+    --suite gemm-five
