@@ -18,8 +18,11 @@ static enum wf_status tell_story(const struct wf_args *args,
         wf_gate_report_create(record, wf_args_flag(args, "strict"), &r, err);
     if (status == WF_OK) {
         *ret_exit = gate_exit_of(r);
-        status = gate_story_print(record, r, wf_args_string(args, "case"),
-                                  wf_args_flag(args, "blocks"), err);
+        const char *cases = wf_args_string(args, "case");
+        status =
+            wf_args_flag(args, "json")
+                ? gate_story_json(record, cases, err)
+                : gate_story_print(record, r, cases, wf_args_flag(args, "blocks"), err);
     }
     wf_gate_report_free(r);
     return status;

@@ -313,6 +313,65 @@ static bool matches(const struct wf_gate_pair *p, const char *glob)
            wf_glob_match(glob, p->case_name);
 }
 
+static enum wf_status no_match(const char *cases, struct wf_error *err)
+{
+    return wf_errorf(
+        err, WF_ENOTFOUND,
+        "no pair's key or case matches '%s'; 'wavefarm gate show --all FILE' "
+        "lists them",
+        cases != NULL ? cases : "*");
+}
+
+static enum wf_status pair_json(const struct wf_gate_record *record,
+                                size_t index,
+                                struct wf_json *list,
+                                struct wf_error *err)
+{
+    const struct wf_gate_pair *p = wf_gate_record_pair(record, index);
+    const struct wf_json *pairs = wf_json_find(wf_gate_record_header(record), "pairs");
+    struct wf_json *v = wf_json_object(), *lines = wf_json_array();
+    enum wf_status status = wf_json_set_copy(v, "pair", wf_json_at(pairs, index), err);
+    for (size_t i = 0; i < wf_gate_record_line_count(record) && status == WF_OK; i++) {
+        struct wf_json *copy = NULL;
+        const struct wf_json *line = wf_gate_record_line(record, i);
+        if (strcmp(text(line, "kind"), "pair") != 0 ||
+            strcmp(text(line, "pair"), p->key) != 0) {
+            continue;
+        }
+        status = wf_json_copy(line, &copy, err);
+        status = status == WF_OK ? wf_json_push_take(lines, copy, err) : status;
+    }
+    if (status == WF_OK) {
+        status = wf_json_set_take(v, "lines", lines, err);
+    } else {
+        wf_json_free(lines);
+    }
+    if (status != WF_OK) {
+        wf_json_free(v);
+        return status;
+    }
+    return wf_json_push_take(list, v, err);
+}
+
+enum wf_status gate_story_json(const struct wf_gate_record *record,
+                               const char *cases,
+                               struct wf_error *err)
+{
+    struct wf_json *list = wf_json_array();
+    enum wf_status status = WF_OK;
+    for (size_t i = 0; i < wf_gate_record_count(record) && status == WF_OK; i++) {
+        if (matches(wf_gate_record_pair(record, i), cases)) {
+            status = pair_json(record, i, list, err);
+        }
+    }
+    if (status == WF_OK && wf_json_count(list) == 0) {
+        status = no_match(cases, err);
+    }
+    status = status == WF_OK ? wf_print_json(list, err) : status;
+    wf_json_free(list);
+    return status;
+}
+
 enum wf_status gate_story_print(struct wf_gate_record *record,
                                 const struct wf_gate_report *r,
                                 const char *cases,
@@ -328,11 +387,7 @@ enum wf_status gate_story_print(struct wf_gate_record *record,
         }
     }
     if (status == WF_OK && shown == 0) {
-        status =
-            wf_errorf(err, WF_ENOTFOUND,
-                      "no pair's key or case matches '%s'; 'wavefarm gate show --all "
-                      "FILE' lists them",
-                      cases != NULL ? cases : "*");
+        status = no_match(cases, err);
     }
     return status;
 }

@@ -155,7 +155,7 @@ static void print_statics(const struct wf_gate_report *r)
 
 static void print_counts(const struct wf_gate_report *r)
 {
-    printf("%zu pairs:", r->row_count);
+    printf("%zu pair%s:", r->row_count, r->row_count == 1 ? "" : "s");
     const char *separator = " ";
     for (int i = 0; i < WF_GATE_FINDING_COUNT; i++) {
         if (r->count[i] > 0) {
@@ -186,10 +186,10 @@ static void print_footer(const struct wf_gate_report *r)
 {
     print_counts(r);
     if (r->bursts > 0) {
-        wf_say("%zu pairs under one error rate (m); %" PRIu64 " bursts, %" PRIu64
+        wf_say("%zu pair%s under one error rate (m); %" PRIu64 " bursts, %" PRIu64
                " launches in %zu rounds (%zu void), %.1f s",
-               r->compared, r->bursts, r->launches, r->rounds, r->void_rounds,
-               (double)r->took_ns / 1e9);
+               r->compared, r->compared == 1 ? "" : "s", r->bursts, r->launches,
+               r->rounds, r->void_rounds, (double)r->took_ns / 1e9);
     } else if (r->rounds > 0) {
         wf_say("%zu rounds (%zu void), %.1f s", r->rounds, r->void_rounds,
                (double)r->took_ns / 1e9);

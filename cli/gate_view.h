@@ -17,6 +17,11 @@ enum wf_status gate_story_print(struct wf_gate_record *record,
                                 const char *cases,
                                 bool blocks,
                                 struct wf_error *err);
+/* The same for machines: an array of {"pair": as in the header, "lines": its records}.
+ */
+enum wf_status gate_story_json(const struct wf_gate_record *record,
+                               const char *cases,
+                               struct wf_error *err);
 /* Exit status of a gate that ended so. */
 int gate_exit_of(const struct wf_gate_report *r);
 

@@ -48,6 +48,17 @@ equal "evidence against 'no slower' at the end" "$(awk '/^ +6  [BC]/ {split($0, 
     "$WORK/story")" 1
 expect 1 "round 6 block 1, ns a batch: slot 1: " wavefarm gate show "$record" --case a --blocks
 
+equal "story for machines" "$(wavefarm gate show "$record" --case a --json | python3 -c 'import json, sys
+v = json.load(sys.stdin); print(len(v), v[0]["pair"]["key"], len(v[0]["lines"]))')" "1 a/k 6"
+
+# --- a record may come from anybody: what is of no known form is left out, not believed ---
+"$maker" a/k=0.03 --static '{"kind":"static","compared":5,"entries":[1,null,"x",{"kernel":3,"red":1},{"why":7}]}' \
+    --provenance '{"commit":5,"kernels":[1],"parents":"x","dirty":3}' '{"kernels":{"a":1,"b":{"compiler_version":4}}}' \
+    --device 7 --baseline '{"lineage":4,"age_days":"x","fork_point":{}}' >"$WORK/strange.jsonl"
+for format in text json markdown junit; do
+    expect 1 "1 slower of 1" wavefarm gate show "$WORK/strange.jsonl" --format $format
+done
+
 # --- outcomes and exit statuses ---
 outcome() { # outcome CODE HEADLINE SPEC...
     local code=$1 text=$2
