@@ -40,7 +40,7 @@ static const uint8_t slots[WF_GATE_MASK_COUNT][2] = {
 };
 
 /* exp of twice that is far from overflow. */
-#define MOST_EXPONENT 300
+#define MOST_EXPONENT 300.0
 
 struct weights {
     double log_own; /* of the drawn labeling's weight, relative to the largest */

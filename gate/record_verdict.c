@@ -206,13 +206,20 @@ static enum wf_status tell(struct comparison *c,
     return status;
 }
 
+static uint64_t bits_of(double x)
+{
+    uint64_t u = 0;
+
+    memcpy(&u, &x, sizeof u);
+    return u;
+}
+
 static bool same_number(const struct wf_json *a, const struct wf_json *b)
 {
     double x = 0;
     double y = 0;
 
-    return wf_json_as_f64(a, &x) && wf_json_as_f64(b, &y) &&
-           memcmp(&x, &y, sizeof x) == 0;
+    return wf_json_as_f64(a, &x) && wf_json_as_f64(b, &y) && bits_of(x) == bits_of(y);
 }
 
 static bool is_number(enum wf_json_type t)
