@@ -7,6 +7,7 @@
 #include "isa/flow.h"
 
 #include "core/buf.h"
+#include "isa/getpc.h"
 
 #include <stdlib.h>
 
@@ -20,6 +21,7 @@ struct mark {
     uint32_t kernel; /* marks of another kernel are none */
     uint32_t bits;
     uint32_t block;
+    uint32_t target; /* of a jump or call through a register; ISA_NO_BLOCK: not known */
 };
 
 struct isa_marks {
@@ -64,7 +66,9 @@ static struct mark *mark_at(struct isa_marks *m, uint32_t i)
 {
     struct mark *k = &m->at[i];
     if (k->kernel != m->kernel) {
-        *k = (struct mark){ .kernel = m->kernel, .block = ISA_NO_BLOCK };
+        *k = (struct mark){ .kernel = m->kernel,
+                            .block = ISA_NO_BLOCK,
+                            .target = ISA_NO_BLOCK };
         m->low = i < m->low ? i : m->low;
         m->high = i >= m->high ? i + 1 : m->high;
     }
@@ -130,18 +134,43 @@ static void push(struct isa_marks *m, uint32_t i, uint32_t bits)
     }
 }
 
+static bool is_through_register(const struct em_op *op)
+{
+    return op->in.op == EM_s_setpc_b64 || op->in.op == EM_s_swappc_b64;
+}
+
+/* Notes where the jump or call goes, if the path has told. */
+static bool resolve(struct isa_marks *m,
+                    const struct isa_getpc *pc,
+                    const struct em_op *op,
+                    bool call)
+{
+    uint32_t to;
+    if (!isa_getpc_target(pc, op, &to) || to >= em_code_count(m->code)) {
+        return false;
+    }
+    mark_at(m, op->index)->target = to;
+    push(m, to, call ? LEADER | ROOT : LEADER);
+    return true;
+}
+
 /* From a dword that was marked on; stops at what was seen before. */
 static void follow(struct isa_marks *m, uint32_t i)
 {
+    struct isa_getpc pc = { .known = false };
     for (;;) {
         const struct em_op *op = em_code_at(m->code, i);
         struct paths p = paths_of(op);
+        isa_getpc_step(&pc, op);
+        if (p.indirect && is_through_register(op)) {
+            p.indirect = !resolve(m, &pc, op, p.call);
+        }
+        bool ends = p.target || p.indirect || !p.on || p.call;
         m->indirect = m->indirect || p.indirect;
         m->calls = m->calls || p.call;
         if (p.target) {
             push(m, target_of(op), p.call ? LEADER | ROOT : LEADER);
         }
-        bool ends = p.target || p.indirect || !p.on;
         i = op->next;
         if (ends && p.on) {
             push(m, i, LEADER);
@@ -215,8 +244,9 @@ static void fill_block(struct isa_marks *m, struct isa_block *b)
         b->count++;
         b->end = op->next;
         i = op->next;
-        if (p.target && !p.call) {
-            b->succ[1] = block_at(m, target_of(op));
+        uint32_t to = p.target ? target_of(op) : mark_at(m, op->index)->target;
+        if (!p.call && to != ISA_NO_BLOCK) {
+            b->succ[1] = block_at(m, to);
         }
         bool ends = p.target || p.indirect || !p.on || i >= em_code_count(m->code) ||
                     is_leader(m, i);
@@ -239,7 +269,7 @@ enum wf_status isa_flow_build(struct isa_marks *marks,
     marks->indirect = marks->calls = false;
     push(marks, entry, LEADER | ROOT);
     drain(marks);
-    if (marks->indirect || marks->calls) {
+    if (marks->indirect) {
         sweep(marks, entry, end);
     }
     uint32_t low = marks->low;

@@ -20,8 +20,9 @@ struct isa_flow {
     const struct em_code *code;
     struct isa_block *block; /* by first */
     size_t block_count;
-    /* A jump or call through a register that is no return: the function is swept from
-     * end to end, so that what only such a jump reaches is seen too. */
+    /* A jump or call through a register that is no return, whose address its own path
+     * does not make (isa/getpc.h): the function is swept from end to end, so that what
+     * only such a jump reaches is seen too. */
     bool indirect;
     bool calls;
     uint32_t instructions;

@@ -126,9 +126,8 @@ helper:
 
 // Only a jump through a register leads to the loop.
     begin indirect
-    s_getpc_b64 s[8:9]
-    s_add_u32 s8, s8, 12
-    s_addc_u32 s9, s9, 0
+    s_load_dwordx2 s[8:9], s[0:1], 0x0
+    s_waitcnt lgkmcnt(0)
     s_setpc_b64 s[8:9]
 1:  v_mfma_f32_16x16x16_f16 a[0:3], v[4:5], v[6:7], a[0:3]
     s_sub_u32 s5, s5, 1
@@ -136,6 +135,30 @@ helper:
     s_cbranch_scc1 1b
     s_endpgm
     finish indirect, 64, 32, 32, 0, 0
+
+// A loop that is closed by a jump through a register, as over long distances.
+    begin resolved
+    s_mov_b32 s5, 4
+1:  v_mfma_f32_16x16x16_f16 a[0:3], v[4:5], v[6:7], a[0:3]
+    s_sub_u32 s5, s5, 1
+    s_cmp_eq_u32 s5, 0
+    s_cbranch_scc1 3f
+    s_getpc_b64 s[8:9]
+2:  s_add_i32 s10, 1b-2b, 0
+    s_add_u32 s8, s8, s10
+    s_addc_u32 s9, s9, -1
+    s_setpc_b64 s[8:9]
+3:  s_endpgm
+    finish resolved, 64, 32, 32, 0, 0
+
+// Calls a function as compilers do.
+    begin far_call
+    s_getpc_b64 s[8:9]
+    s_add_u32 s8, s8, helper@rel32@lo+4
+    s_addc_u32 s9, s9, helper@rel32@hi+12
+    s_swappc_b64 s[30:31], s[8:9]
+    s_endpgm
+    finish far_call, 64, 32, 40, 0, 0
 
 // Calls a function that lies outside of it.
     begin called
@@ -286,6 +309,34 @@ amdhsa.kernels:
     .private_segment_fixed_size: 0
     .wavefront_size: 64
     .sgpr_count: 32
+    .vgpr_count: 64
+    .agpr_count: 32
+    .sgpr_spill_count: 0
+    .vgpr_spill_count: 0
+    .max_flat_workgroup_size: 64
+    .args: []
+  - .name: resolved
+    .symbol: resolved.kd
+    .kernarg_segment_size: 0
+    .kernarg_segment_align: 8
+    .group_segment_fixed_size: 0
+    .private_segment_fixed_size: 0
+    .wavefront_size: 64
+    .sgpr_count: 32
+    .vgpr_count: 64
+    .agpr_count: 32
+    .sgpr_spill_count: 0
+    .vgpr_spill_count: 0
+    .max_flat_workgroup_size: 64
+    .args: []
+  - .name: far_call
+    .symbol: far_call.kd
+    .kernarg_segment_size: 0
+    .kernarg_segment_align: 8
+    .group_segment_fixed_size: 0
+    .private_segment_fixed_size: 0
+    .wavefront_size: 64
+    .sgpr_count: 40
     .vgpr_count: 64
     .agpr_count: 32
     .sgpr_spill_count: 0

@@ -72,7 +72,7 @@ static void check(const struct want *want, size_t count)
 Test(isa, all_kernels_are_there_by_name)
 {
     struct wf_isa_report *r = report();
-    cr_assert_eq(wf_isa_report_count(r), 12);
+    cr_assert_eq(wf_isa_report_count(r), 14);
     for (size_t i = 1; i < wf_isa_report_count(r); i++) {
         cr_expect_lt(strcmp(wf_isa_report_kernel(r, i - 1), wf_isa_report_kernel(r, i)),
                      0);
@@ -165,7 +165,14 @@ Test(isa, filler_behind_the_end_is_no_code)
 Test(isa, what_only_a_register_leads_to_is_found_by_sweeping)
 {
     CHECK({ "indirect", "loops", 1 }, { "indirect", "hot_mfma", 1 },
-          { "indirect", "instructions", 9 });
+          { "indirect", "instructions", 8 });
+}
+
+Test(isa, addresses_that_the_code_makes_itself_are_followed)
+{
+    CHECK({ "resolved", "loops", 1 }, { "resolved", "hot_mfma", 1 },
+          { "resolved", "hot_instructions", 9 }, { "resolved", "instructions", 11 },
+          { "far_call", "instructions", 7 });
 }
 
 Test(isa, called_functions_count)
@@ -202,7 +209,7 @@ Test(isa, a_glob_chooses_kernels)
     struct wf_isa_report *r = NULL;
     struct wf_isa_options o = { .kernel = "*ed" };
     cr_assert_eq(wf_isa_report_read(ISA_KERNELS, &o, &r, NULL), WF_OK);
-    cr_expect_eq(wf_isa_report_count(r), 4); /* called masked nested spilled */
+    cr_expect_eq(wf_isa_report_count(r), 5); /* called masked nested resolved spilled */
     wf_isa_report_free(r);
 }
 
