@@ -530,16 +530,33 @@ enum wf_status judge_audit(struct judge *j, struct wf_error *err)
     return st == WF_OK ? note(j, err) : st;
 }
 
-enum wf_status judge_audit_compare(struct judge *j,
-                                   double median_ns,
-                                   bool *ret_ran,
-                                   struct wf_error *err)
+double judge_audit_ratio(const struct judge *j, double median_ns)
+{
+    const struct audit *a = j->audit;
+    return a && a->launches ? fresh_ns(a) / median_ns : (double)NAN;
+}
+
+void judge_audit_accuse(struct judge *j, double median_ns)
+{
+    result_answer(j->result, WF_ANSWER_CHEAT_SUSPECTED,
+                  "a launch on inputs that had just changed took %.0f ns by the "
+                  "judge's clock, the timed launches on equal inputs say %.0f ns",
+                  fresh_ns(j->audit), median_ns);
+    j->done = true;
+}
+
+enum wf_status judge_audit_look_again(struct judge *j,
+                                      double median_ns,
+                                      bool *ret_ran,
+                                      bool *ret_contradicts,
+                                      struct wf_error *err)
 {
     const struct wf_clock *clock = wf_clock_system();
     const struct audit *a = j->audit;
     int64_t pause_ns = PAUSE_NS;
     enum wf_status st = WF_OK;
     *ret_ran = false;
+    *ret_contradicts = false;
     if (!a || !a->launches || !isfinite(fresh_ns(a)) || !isfinite(median_ns)) {
         return WF_OK;
     }
@@ -550,12 +567,20 @@ enum wf_status judge_audit_compare(struct judge *j,
         pause_ns *= 3;
         st = run_rounds(j, err);
     }
-    if (st == WF_OK && !j->done && contradicts(j, median_ns)) {
-        result_answer(j->result, WF_ANSWER_CHEAT_SUSPECTED,
-                      "a launch on inputs that had just changed took %.0f ns by the "
-                      "judge's clock, the timed launches on equal inputs say %.0f ns",
-                      fresh_ns(a), median_ns);
-        j->done = true;
-    }
+    *ret_contradicts = st == WF_OK && !j->done && contradicts(j, median_ns);
     return st == WF_OK ? note(j, err) : st;
+}
+
+enum wf_status judge_audit_compare(struct judge *j,
+                                   double median_ns,
+                                   bool *ret_ran,
+                                   struct wf_error *err)
+{
+    bool contradicted = false;
+    enum wf_status st =
+        judge_audit_look_again(j, median_ns, ret_ran, &contradicted, err);
+    if (contradicted) {
+        judge_audit_accuse(j, median_ns);
+    }
+    return st;
 }

@@ -25,6 +25,16 @@ enum wf_status judge_audit_compare(struct judge *j,
                                    bool *ret_ran,
                                    struct wf_error *err);
 
+/* The parts of it. The ratio is that of a launch on changed inputs to `median_ns`, NaN
+ * where there is none. */
+enum wf_status judge_audit_look_again(struct judge *j,
+                                      double median_ns,
+                                      bool *ret_ran,
+                                      bool *ret_contradicts,
+                                      struct wf_error *err);
+double judge_audit_ratio(const struct judge *j, double median_ns);
+void judge_audit_accuse(struct judge *j, double median_ns);
+
 /* The rule itself: a launch on changed inputs against one of the samples. `launches`:
  * behind each other in a round; `host`: a host kernel. */
 bool audit_contradicts(double fresh_ns, double median_ns, uint32_t launches, bool host);

@@ -70,6 +70,11 @@ void pair_block_judge(struct pair_block *b)
     }
 }
 
+bool pair_stands_out(double ratio, double other)
+{
+    return ratio > PAIR_STANDS_OUT * (other > 1 ? other : 1);
+}
+
 uint32_t pair_launches(const double estimate_ns[2],
                        int64_t batch_min_ns,
                        double tick_ns)

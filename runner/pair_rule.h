@@ -12,6 +12,7 @@
 #define PAIR_SLOTS          4
 #define PAIR_BATCH_LEAST_NS ((int64_t)200000)
 #define PAIR_CLOCK_DROP     0.9 /* of the highest clock of the block's slots */
+#define PAIR_STANDS_OUT     2.5
 #define PAIR_PAD_BYTES      4096u
 #define PAIR_PADS           3
 
@@ -33,6 +34,10 @@ struct pair_block {
 double pair_slot_value(const double t_ns[WF_PAIR_TIMED]);
 /* Why the whole block does not count, "" when it does. */
 void pair_block_judge(struct pair_block *b);
+
+/* Whether an arm whose launches on changed inputs take so many times as long as its
+ * timed ones stands out from the other one (NaN: not known, 1). */
+bool pair_stands_out(double ratio, double other);
 
 /* Launches of a batch, for both arms: so many that a batch of the slower one lasts as
  * long as is asked for, and at least 200 us. */

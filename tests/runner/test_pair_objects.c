@@ -49,7 +49,10 @@ static void expect_both(const struct wf_json *record, const char *answer)
                      task_text(record, "candidate.answer_text"));
 }
 
-static struct pair_records run_on(const struct wf_device *device, int pairs, int sets)
+static struct pair_records run_on(const struct wf_device *device,
+                                  int pairs,
+                                  int sets,
+                                  size_t blocks)
 {
     struct wf_pair pair[2] = {
         objects(EVERY_FEATURE_PACK, CASE, "every_feature", "every_feature", 2),
@@ -59,13 +62,13 @@ static struct pair_records run_on(const struct wf_device *device, int pairs, int
     round.device = device;
     round.measure.sets = sets;
     round.measure.cold = sets > 0;
-    return pair_run_all(&round);
+    return pair_run_blocks(&round, blocks);
 }
 
-static struct pair_records run_fake(int pairs)
+static struct pair_records run_fake(int pairs, size_t blocks)
 {
     const struct wf_device device = fake_device();
-    return run_on(&device, pairs, 0);
+    return run_on(&device, pairs, 0, blocks);
 }
 
 static const struct wf_json *first_block(const struct pair_records *r)
@@ -87,7 +90,7 @@ static void expect_figure(const struct wf_json *block, const char *key, double w
 /* Workspaces, derived buffers, pointer arrays and tensor maps of both arms. */
 Test(pair_objects, two_pairs_of_every_feature_are_measured)
 {
-    struct pair_records r = run_fake(2);
+    struct pair_records r = run_fake(2, 3);
     for (size_t i = 0; i < 2; i++) {
         expect_both(r.record[i], "PASS");
         const struct wf_json *blocks = task_member(r.record[i], "blocks");
@@ -107,7 +110,7 @@ Test(pair_objects, both_arms_rotate_through_the_same_copies)
     (void)snprintf(device.runtime, sizeof(device.runtime), "amd");
     (void)snprintf(device.pci_bus_id, sizeof(device.pci_bus_id), "0000:c1:00.0");
     amd_sysfs_put(UINT64_C(1) << 36, 1900); /* hotspot */
-    struct pair_records r = run_on(&device, 1, 3);
+    struct pair_records r = run_on(&device, 1, 3, 2);
     amd_sysfs_remove();
     expect_both(r.record[0], "PASS");
     cr_expect_eq(wf_json_count(task_member(r.record[0], "blocks")), 2u, "%s",
@@ -127,7 +130,7 @@ Test(pair_objects, both_arms_rotate_through_the_same_copies)
 Test(pair_objects, times_that_cannot_be_believed_give_no_blocks)
 {
     cr_assert_eq(setenv("FAKE_EVENTS", "negative", 1), 0);
-    struct pair_records r = run_fake(1);
+    struct pair_records r = run_fake(1, 0);
     expect_both(r.record[0], "PASS");
     cr_expect_eq(wf_json_count(task_member(r.record[0], "blocks")), 0u);
     cr_expect(strstr(task_text(r.record[0], "note"), "cannot be believed"), "%s",
@@ -138,7 +141,7 @@ Test(pair_objects, times_that_cannot_be_believed_give_no_blocks)
 Test(pair_objects, a_fault_of_the_device_costs_its_pair_alone)
 {
     cr_assert_eq(setenv("FAKE_FAULT", "1", 1), 0); /* the first launch of a process */
-    struct pair_records r = run_fake(2);
+    struct pair_records r = run_fake(2, 0);
     const char *base = task_text(r.record[0], "base.answer");
     const char *candidate = task_text(r.record[0], "candidate.answer");
     cr_expect(strcmp(base, "DEVICE_FAULT") == 0 ||

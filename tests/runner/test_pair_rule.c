@@ -83,6 +83,15 @@ Test(pair_rule, a_batch_of_the_slower_arm_lasts_long_enough)
     cr_expect_eq(pair_launches(slow, 0, 0), 1u);
 }
 
+Test(pair_rule, an_arm_is_accused_beside_one_that_is_not_slowed_as_well)
+{
+    cr_expect(pair_stands_out(25, 1.2));
+    cr_expect(pair_stands_out(2.6, (double)NAN));
+    cr_expect(pair_stands_out(2.6, 0.3));
+    cr_expect_not(pair_stands_out(4, 3));
+    cr_expect_not(pair_stands_out((double)NAN, 1));
+}
+
 Test(pair_rule, seats_and_pads_are_drawn_by_round_and_pair)
 {
     unsigned swapped = 0;
