@@ -24,7 +24,8 @@ function(replace_all text_variable file from to)
   set(${text_variable} "${text}" PARENT_SCOPE)
 endfunction()
 
-# The steps n of which (n + 1) * PERCENT passes a half hundred: evenly spread.
+# One step's instructions again behind a tile t for which STEPS * t * PERCENT passes a half
+# hundred: at the loop's end, so that the schedule of its body stays as it is.
 set(helper [=[
 /* The matrix instructions of a step once more, with A zero: adds nothing to the sums. */
 WF_DEVICE void injected_multiply(float acc[WM][2 * WN][4], const fragments &f, unsigned zero)
@@ -41,13 +42,17 @@ WF_DEVICE void injected_multiply(float acc[WM][2 * WN][4], const fragments &f, u
 }
 
 /* Two neighbouring results]=])
-set(step [=[multiply(acc, f[i & 1]);
-            if (INJECTED_PERCENT > 0) {
-                const int n = t * (BLOCK_K / 16) + i;
-                if (((n + 1) * INJECTED_PERCENT + 50) / 100 != (n * INJECTED_PERCENT + 50) / 100) {
-                    injected_multiply(acc, f[i & 1], (unsigned)(p.k >> 31));
-                }
-            }]=])
+set(step [=[            multiply(acc, f[i & 1]);
+        }
+        if (INJECTED_PERCENT > 0) {
+            const unsigned share = BLOCK_K / 16 * INJECTED_PERCENT; /* hundredths of a step */
+            const unsigned before = (unsigned)t * share + 50;
+            if ((before + share) / 100 != before / 100) {
+                injected_multiply(acc, f[(BLOCK_K / 16 - 1) & 1], (unsigned)(p.k >> 31));
+            }
+        }
+    }
+]=])
 set(timer [=[
 /* Waits at its end for a share of the time since its beginning. */
 struct injected_timer {
@@ -70,7 +75,7 @@ struct injected_timer {
 function(inject_mma_gemm path)
   file(READ ${path} text)
   replace_all(text ${path} "\n/* Two neighbouring results" "${helper}")
-  replace_all(text ${path} "multiply(acc, f[i & 1]);" "${step}")
+  replace_all(text ${path} "            multiply(acc, f[i & 1]);\n        }\n    }\n" "${step}")
   foreach(aligned true false)
     replace_all(text ${path} "    gemm_workgroup<${aligned}>(p);\n"
       "    gemm_workgroup<${aligned}>(p);\n    if (p.k < 0) { /* never */\n        p.d[wf_thread()] = 0;\n    }\n")
