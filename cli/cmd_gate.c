@@ -21,6 +21,29 @@ static enum wf_status require(const struct wf_args *a,
                : wf_errorf(err, WF_EINVAL, "--%s is missing: %s", option, what);
 }
 
+/* What the record says already. */
+static enum wf_status check_resume(const struct wf_args *a, struct wf_error *err)
+{
+    static const char *const texts[] = { "out",         "suite",      "policy",
+                                         "cases",       "kernels",    "base-kernel",
+                                         "cand-kernel", "max-blocks", "launches" };
+    static const char *const flags[] = { "same", "answers-only", "no-sentinels", "cold",
+                                         "hot",  "no-checks",    "no-counters" };
+    const char *given = NULL;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        given = wf_args_string(a, texts[i]) != NULL ? texts[i] : given;
+    }
+    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+        given = wf_args_flag(a, flags[i]) ? flags[i] : given;
+    }
+    return given == NULL
+               ? WF_OK
+               : wf_errorf(err, WF_EINVAL,
+                           "--resume goes on with what the record says: --%s has "
+                           "no meaning beside it",
+                           given);
+}
+
 /* Options that make no sense together, or not without another. */
 static enum wf_status check_options(const struct wf_args *a, struct wf_error *err)
 {
@@ -33,10 +56,8 @@ static enum wf_status check_options(const struct wf_args *a, struct wf_error *er
         status =
             require(a, "suite", "the cases; 'wavefarm list suites' shows some", err);
     }
-    if (status == WF_OK && resumes && wf_args_string(a, "out") != NULL) {
-        status = wf_errorf(err, WF_EINVAL,
-                           "--resume goes on in the file that it names; --out has no "
-                           "meaning beside it");
+    if (status == WF_OK && resumes) {
+        status = check_resume(a, err);
     }
     if (status == WF_OK && (wf_args_string(a, "base-kernel") == NULL) !=
                                (wf_args_string(a, "cand-kernel") == NULL)) {

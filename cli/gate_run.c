@@ -1,7 +1,6 @@
 #include "cli/gate_run.h"
 
 #include "cli/gate_live.h"
-#include "cli/gate_static.h"
 #include "core/buf.h"
 #include "core/clock.h"
 #include "core/printable.h"
@@ -113,76 +112,13 @@ static bool is_cancelled(const struct run *r)
     return cancel != NULL && *cancel != 0;
 }
 
-static bool anything_to_compare(const struct run *r)
-{
-    for (size_t i = 0; i < wf_gate_record_count(r->record); i++) {
-        const struct wf_gate_pair *p = wf_gate_record_pair(r->record, i);
-        if (p->role == WF_GATE_CASE && !p->identical && p->kernel[0] != NULL &&
-            p->kernel[1] != NULL) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* All pairs' records, borrowed, for the emulator's counters. A gate that goes on may
- * have the comparison already. */
-static void collect_pairs(const struct run *r,
-                          const struct wf_json **ret,
-                          size_t *ret_count,
-                          bool *ret_done)
-{
-    size_t n = 0;
-    *ret_done = false;
-    for (size_t i = 0; i < wf_gate_record_line_count(r->record); i++) {
-        const struct wf_json *line = wf_gate_record_line(r->record, i);
-        const char *kind = wf_json_string(wf_json_find(line, "kind"));
-        if (strcmp(kind, "pair") == 0) {
-            ret[n++] = line;
-        }
-        *ret_done = *ret_done || strcmp(kind, "static") == 0;
-    }
-    *ret_count = n;
-}
-
-/* Figures without noise, of the machine code and of the emulator's counters. */
 static enum wf_status add_static(struct run *r, struct wf_error *err)
 {
-    const struct wf_gate_options *o = r->plan->options;
-    const struct wf_json *policy = wf_json_find(r->header, "policy");
-    struct wf_gate_static_options q = { .base_kernel = o->base_kernel,
-                                        .cand_kernel = o->cand_kernel,
-                                        .kernels = o->kernels };
     struct wf_json *line = NULL;
-    bool done = false;
-    const struct wf_json **records = wf_calloc(wf_gate_record_line_count(r->record) + 1,
-                                               sizeof(const struct wf_json *));
-    if (records == NULL) {
-        return wf_errorf(err, WF_ENOMEM, "no memory for the static comparison");
-    }
-    collect_pairs(r, records, &q.pair_record_count, &done);
-    q.pair_record = records;
-    enum wf_status status = WF_OK;
-    if (!done && anything_to_compare(r)) {
-        status =
-            wf_gate_static_line(r->plan->pack[WF_GATE_PACK_BASE].pack,
-                                r->plan->pack[WF_GATE_PACK_CANDIDATE].pack,
-                                policy != NULL && wf_json_type(policy) == WF_JSON_OBJECT
-                                    ? wf_json_find(policy, "static")
-                                    : NULL,
-                                &q, &line, err);
-    }
-    int64_t compared = 0;
-    if (line != NULL) {
-        (void)wf_json_opt_i64(line, "compared", 0, INT64_MAX, &compared, NULL);
-    }
-    if (compared > 0) {
-        status = gate_run_line(r->record, r->writer, line, err);
-        line = NULL;
-    }
-    wf_json_free(line);
-    free(records);
-    return status;
+    enum wf_status status = gate_run_static(r->plan, r->record, &line, err);
+    return status == WF_OK && line != NULL
+               ? gate_run_line(r->record, r->writer, line, err)
+               : status;
 }
 
 static enum wf_status add_verdict(struct run *r, struct wf_error *err)

@@ -18,6 +18,12 @@ enum wf_status gate_run_line(struct wf_gate_record *record,
                              struct gate_writer *writer,
                              struct wf_json *line,
                              struct wf_error *err);
+/* The line of static figures, to be freed; *ret NULL: there is nothing to compare, or
+ * the record has one already. */
+enum wf_status gate_run_static(const struct gate_plan *plan,
+                               const struct wf_gate_record *record,
+                               struct wf_json **ret,
+                               struct wf_error *err);
 /* Ends a round that was cut short. */
 enum wf_status gate_run_void(struct wf_gate_record *record,
                              struct gate_writer *writer,

@@ -5,11 +5,11 @@
 #include "cli/output.h"
 #include "cli/table.h"
 #include "core/parse.h"
+#include "gate/static.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -139,16 +139,10 @@ static void print_statics(const struct wf_gate_report *r)
 {
     const struct wf_json *e = r->statics != NULL ? wf_json_first(r->statics) : NULL;
     for (; e != NULL; e = wf_json_next(e)) {
-        bool red = false;
-        const char *kernel = "", *figure = "", *verdict = "", *why = "";
-        (void)wf_json_opt_bool(e, "red", &red, NULL);
-        (void)wf_json_opt_string(e, "kernel", &kernel, NULL);
-        (void)wf_json_opt_string(e, "figure", &figure, NULL);
-        (void)wf_json_opt_string(e, "verdict", &verdict, NULL);
-        (void)wf_json_opt_string(e, "why", &why, NULL);
-        if (red || strcmp(verdict, "same") != 0) {
-            wf_say("static: %s %s is %s%s%s%s", kernel, figure, verdict,
-                   red ? ", beyond its limit" : "", why[0] != '\0' ? ": " : "", why);
+        char line[600];
+        if (wf_json_type(e) == WF_JSON_OBJECT) {
+            wf_static_entry_text(e, line, sizeof line);
+            wf_say("static %s", line);
         }
     }
 }

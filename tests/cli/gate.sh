@@ -145,6 +145,8 @@ expect 2 "a record is not written over" "${gate[@]}" --kernels right --out "$WOR
 expect 2 "$WORK/none/r.jsonl" "${gate[@]}" --kernels right --out "$WORK/none/r.jsonl"
 expect 2 "$WORK/none/x.md" "${gate[@]}" --markdown "$WORK/none/x.md"
 expect 2 "--out has no meaning" "${resume[@]}" --out "$WORK/x.jsonl"
+expect 2 "--policy has no meaning" "${resume[@]}" --policy "$WORK/policy.json"
+expect 2 "--same has no meaning" "${resume[@]}" --same
 expect 2 "$WORK/none.jsonl" wavefarm gate show "$WORK/none.jsonl"
 expect 2 "suite.json" wavefarm gate show "$WORK/suite.json"
 expect 2 "no pair's key or case matches 'nope'" wavefarm gate show "$WORK/wrong.jsonl" --case nope

@@ -86,7 +86,7 @@ outcome 0 "(modelled)" a/k=0.5 b/k=0 --modelled
 statics='{"kind":"static","compared":5,"entries":[{"kernel":"k","figure":"vgpr_spills","base":0,"candidate":12,
     "limit":0,"verdict":"worse","red":true,"why":"spills go through memory"}]}'
 outcome 1 "1 static figures worse of 1" a/k=0 --static "$statics"
-[[ $OUTPUT == *"static: k vgpr_spills is worse, beyond its limit: spills"* ]] || fail "$OUTPUT"
+[[ $OUTPUT == *"static red: k  vgpr_spills 0 -> 12 (limit 0): spills go through memory"* ]] || fail "$OUTPUT"
 expect 1 "| <code>k</code> | vgpr&#95;spills | 0 | 12 |" wavefarm gate show "$record" --format markdown
 echo '{"schema":"wavefarm.gate-policy/1","waivers":[{"kernel":"k","verdict":"static","author":"A","reason":"r","expires":"2027-01-01"}]}' \
     >"$WORK/policy.json"
