@@ -61,7 +61,7 @@ static int by_value(const void *a, const void *b)
 
 double sim_u_test(const double *a, size_t na, const double *b, size_t nb)
 {
-    struct ranked r[2 * SIM_REPETITIONS_MAX];
+    struct ranked r[2 * SIM_REPETITIONS_MAX] = { { 0 } };
     const size_t n = na + nb;
     double rank_sum = 0, ties = 0;
     for (size_t i = 0; i < n; i++) {

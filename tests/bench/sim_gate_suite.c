@@ -71,7 +71,7 @@ static void gate_seed(uint64_t seed, uint64_t run, uint8_t ret[WF_GATE_SEED_BYTE
 
 static enum noise_kind nth_kind(unsigned kinds, size_t n)
 {
-    enum noise_kind have[NOISE_KINDS];
+    enum noise_kind have[NOISE_KINDS] = { 0 };
     size_t count = 0;
     for (int k = 0; k < NOISE_KINDS; k++) {
         if ((kinds >> k & 1) != 0) {
