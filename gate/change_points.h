@@ -3,7 +3,7 @@
  *
  *   outliers   Hampel: a value further than 3.5 s from the median of the 7 around it is
  *              moved to that distance (for finding points; levels are of raw values)
- *   noise      s = (1 + 20 / n) max( MAD(diff) / sqrt 2,
+ *   noise      s = (1 + 18 / n) max( MAD(diff) / sqrt 2,
  *                       sqrt(b / 2) MAD(diff of means of adjacent blocks of b) )
  *              for b in { n^(1/3), sqrt(n) / 1.5 }, blocks at every place: long-run, so
  *              that nights that depend on each other do not look like shifts. MAD

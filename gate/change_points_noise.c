@@ -11,7 +11,7 @@
 #define MEAN_ABS   0.7978845608028654
 /* A figure from few values is often too small, which makes points of noise: taken as
  * larger by FEW / n. Chosen by tests/bench/sim_history.c (docs/history.md). */
-#define FEW        20.0
+#define FEW        18.0
 
 double wf_change_median(const double *x, size_t n, double *work)
 {
