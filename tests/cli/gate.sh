@@ -126,6 +126,12 @@ expect 2 "static" policy '"static": {"rule": []}'
 expect 3 "the policy wants an ancestor of the candidate as base" policy '"baseline": {"ancestor": true}'
 expect 3 "nobody knows the age" policy '"baseline": {"max_age_days": 30}'
 
+# The page's policy is one, by its schema and for the reader (which refuses this base).
+sed -n '/^```json$/,/^```$/p' "$TESTS_ROOT/docs/gate-command.md" | sed '1d;$d' >"$WORK/page.json"
+"${validate[0]}" "$TESTS_ROOT/docs/schemas/gate-policy.schema.json" "$WORK/page.json" "$WORK/policy.json" ||
+    fail "a policy is not as its schema says"
+expect 3 "the policy wants an ancestor" "${gate[@]}" --kernels right --policy "$WORK/page.json"
+
 # --- bad input ---
 expect 2 "--base is missing" wavefarm gate --cand "$WORK/after" --suite gemm-five
 expect 2 "--cand is missing" wavefarm gate --base "$WORK/after" --suite gemm-five
