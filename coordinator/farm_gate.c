@@ -197,12 +197,20 @@ static enum wf_status load_blocks(struct wf_db *db,
 
 /* --- all --- */
 
-static enum wf_status read_header(struct wf_farm_gate *f,
-                                  const char *text,
+static enum wf_status read_header(struct wf_db *db,
+                                  struct wf_farm_gate *f,
                                   struct wf_error *err)
 {
+    struct wf_params p = WF_PARAMS_INIT;
+    struct wf_rows *rows = NULL;
     struct wf_json *header = NULL;
-    enum wf_status s = wf_json_parse(text, strlen(text), "stored header", &header, err);
+    wf_param_i64(&p, f->run);
+    enum wf_status s =
+        wf_db_one(db, WF_STMT_GATE_HEADER, &p, "the gate is gone", &rows, err);
+    const char *text = s == WF_OK ? wf_rows_text(rows, 0, 0) : "";
+    s = s == WF_OK ? wf_json_parse(text, strlen(text), "stored header", &header, err)
+                   : s;
+    wf_rows_free(rows);
     return s == WF_OK ? wf_gate_record_create(header, &f->record, err) : s;
 }
 
@@ -222,7 +230,7 @@ enum wf_status wf_farm_gate_load(struct wf_db *db,
     f->lines = wf_rows_i64(head, 0, H_LINES);
     snprintf(f->gate, sizeof f->gate, "%s", wf_rows_text(head, 0, H_GATE));
     snprintf(f->run_day, sizeof f->run_day, "%s", wf_rows_text(head, 0, H_RUN_DAY));
-    enum wf_status s = read_header(f, wf_rows_text(head, 0, H_HEADER), err);
+    enum wf_status s = read_header(db, f, err);
     s = s == WF_OK ? load_pairs(db, f, err) : s;
     s = s == WF_OK ? load_round_cases(db, f, err) : s;
     s = s == WF_OK ? load_blocks(db, f, err) : s;

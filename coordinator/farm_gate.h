@@ -28,6 +28,7 @@ struct wf_farm_gate {
     struct wf_farm_pair *round_case; /* of each group's round facts */
     int seq;                         /* rounds that the state knows */
     int64_t lines;                   /* of the record */
+    int64_t decide_ns; /* spent on the rule in the last step: no reading, no storing */
 };
 
 /* From the rows; `head` is GATE_LOCK's. */

@@ -13,7 +13,6 @@
 
 /* Columns of GATE_LOCK (statements.def). */
 enum head {
-    H_REQUEST = 3,
     H_RUNTIME = 10,
     H_ARCH,
     H_MODEL,
@@ -383,9 +382,15 @@ static enum wf_status read_again(struct plan *p,
     struct wf_dataset_resolver resolver = wf_blob_datasets_resolver(datasets);
     wf_gate_request_free(p->request);
     p->request = NULL;
+    struct wf_params q = WF_PARAMS_INIT;
+    struct wf_rows *rows = NULL;
+    wf_param_i64(&q, p->id);
     enum wf_status s =
-        wf_gate_request_again(wf_rows_text(p->head, 0, H_REQUEST), groups, fn, p,
-                              &resolver, &p->request, err);
+        wf_db_one(p->db, WF_STMT_GATE_REQUEST, &q, "the gate is gone", &rows, err);
+    s = s == WF_OK ? wf_gate_request_again(wf_rows_text(rows, 0, 0), groups, fn, p,
+                                           &resolver, &p->request, err)
+                   : s;
+    wf_rows_free(rows);
     wf_blob_datasets_destroy(datasets);
     return s;
 }

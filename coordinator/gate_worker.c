@@ -22,10 +22,22 @@
 /* Columns of GATE_LOCK (statements.def). */
 enum head {
     H_HEADER = 2,
-    H_STATE = 4
+    H_STATE = 4,
+    H_ROUNDS = 6,
+    H_LINES
+};
+
+/* States of the gates decided last: the rows up to a round, read already. One is used
+ * only when the database says that it is at this very round and line; else, and after a
+ * restart, it is made anew from the rows. */
+#define CACHED 8
+struct wf_gate_cache {
+    struct wf_farm_gate *state[CACHED];
+    size_t next; /* to be replaced */
 };
 
 struct wf_gate_worker {
+    struct wf_gate_cache cache;
     struct wf_app *app;
     struct wf_db *db;
     pthread_t thread;
@@ -36,12 +48,14 @@ struct wf_gate_worker {
 
 struct step {
     struct wf_app *app;
+    struct wf_gate_cache *cache;
+    struct wf_farm_gate *state; /* after the step */
     int64_t gate;
     /* What became of it. */
     bool waits; /* no device matches */
     bool ended, red;
     int groups; /* planned now; 0: not */
-    int64_t tasks;
+    int64_t tasks, decide_ns;
     int seq;
 };
 
@@ -134,11 +148,61 @@ static enum wf_status plan(struct wf_db *db,
     return s;
 }
 
+static struct wf_farm_gate *take_cached(struct wf_gate_cache *c,
+                                        int64_t gate,
+                                        const struct wf_rows *head)
+{
+    for (size_t i = 0; c && i < CACHED; i++) {
+        struct wf_farm_gate *f = c->state[i];
+        if (f && f->run == gate) {
+            c->state[i] = NULL;
+            if (f->seq == wf_rows_i64(head, 0, H_ROUNDS) &&
+                f->lines == wf_rows_i64(head, 0, H_LINES)) {
+                return f;
+            }
+            wf_farm_gate_free(f);
+        }
+    }
+    return NULL;
+}
+
+static void keep_cached(struct wf_gate_cache *c, struct wf_farm_gate *f)
+{
+    if (!c || !f) {
+        wf_farm_gate_free(f);
+        return;
+    }
+    wf_farm_gate_free(c->state[c->next]);
+    c->state[c->next] = f;
+    c->next = (c->next + 1) % CACHED;
+}
+
+static enum wf_status decide(struct wf_db *db,
+                             struct step *st,
+                             const struct wf_rows *head,
+                             struct wf_error *err)
+{
+    bool cancelled = strcmp(wf_rows_text(head, 0, H_STATE), "cancelled") == 0;
+    struct wf_farm_gate *f = take_cached(st->cache, st->gate, head);
+    enum wf_status s = f ? WF_OK : wf_farm_gate_load(db, st->gate, head, &f, err);
+    st->state = f;
+    if (s != WF_OK) {
+        return s;
+    }
+    f->decide_ns = 0;
+    s = cancelled ? end_cancelled(db, st, f, err) : go_on(db, st, f, err);
+    st->seq = f->seq;
+    st->decide_ns = f->decide_ns;
+    return s;
+}
+
+/* May be run again after a lost commit: a state that was moved on is dropped then. */
 static enum wf_status step_gate(struct wf_db *db, void *ctx, struct wf_error *err)
 {
     struct step *st = ctx;
     struct wf_rows *head = NULL;
-    struct wf_farm_gate *f = NULL;
+    wf_farm_gate_free(st->state);
+    st->state = NULL;
     st->waits = st->ended = st->red = false;
     st->groups = 0;
     st->tasks = 0;
@@ -148,14 +212,8 @@ static enum wf_status step_gate(struct wf_db *db, void *ctx, struct wf_error *er
         s = plan(db, st, &head, err);
     }
     if (s == WF_OK && ours && !wf_rows_null(head, 0, H_HEADER)) {
-        bool cancelled = strcmp(wf_rows_text(head, 0, H_STATE), "cancelled") == 0;
-        s = wf_farm_gate_load(db, st->gate, head, &f, err);
-        if (s == WF_OK) {
-            s = cancelled ? end_cancelled(db, st, f, err) : go_on(db, st, f, err);
-            st->seq = f->seq;
-        }
+        s = decide(db, st, head, err);
     }
-    wf_farm_gate_free(f);
     wf_rows_free(head);
     return s;
 }
@@ -166,8 +224,10 @@ static void tell(const struct step *st, int64_t took_ns)
         wf_log(WF_LOG_INFO, "gate %" PRId64 " planned groups=%d", st->gate, st->groups);
     }
     wf_log(WF_LOG_DEBUG,
-           "gate %" PRId64 " stepped rounds=%d tasks=%" PRId64 " took_ms=%.1f",
-           st->gate, st->seq, st->tasks, (double)took_ns / 1e6);
+           "gate %" PRId64 " stepped rounds=%d tasks=%" PRId64
+           " decide_ms=%.1f took_ms=%.1f",
+           st->gate, st->seq, st->tasks, (double)st->decide_ns / 1e6,
+           (double)took_ns / 1e6);
     if (st->ended) {
         wf_log(WF_LOG_INFO, "gate %" PRId64 " ended rounds=%d", st->gate, st->seq);
     }
@@ -182,15 +242,20 @@ static void tell(const struct step *st, int64_t took_ns)
 /* A gate that cannot be decided must not keep the others from it. */
 static enum wf_status step_one(struct wf_app *app,
                                struct wf_db *db,
+                               struct wf_gate_cache *cache,
                                int64_t gate,
                                struct wf_error *err)
 {
-    struct step st = { .app = app, .gate = gate };
+    struct step st = { .app = app, .cache = cache, .gate = gate };
     int64_t start = wf_monotonic_ns();
     enum wf_status s = wf_db_transact(db, step_gate, &st, err);
     if (s == WF_OK) {
         tell(&st, wf_monotonic_ns() - start);
-    } else if (s != WF_ENETWORK && s != WF_ECANCELLED) {
+        keep_cached(st.ended ? NULL : cache, st.state);
+        return WF_OK;
+    }
+    wf_farm_gate_free(st.state);
+    if (s != WF_ENETWORK && s != WF_ECANCELLED) {
         wf_log(WF_LOG_WARN, "gate %" PRId64 ": %s", gate, err->text);
     }
     return s == WF_ENETWORK ? s : WF_OK;
@@ -271,12 +336,13 @@ static enum wf_status move_stranded(struct wf_app *app,
 
 enum wf_status wf_gate_worker_round(struct wf_app *app,
                                     struct wf_db *db,
+                                    struct wf_gate_cache *cache,
                                     struct wf_error *err)
 {
     struct wf_rows *rows = NULL;
     enum wf_status s = wf_db_run(db, WF_STMT_GATES_DUE, NULL, &rows, err);
     for (size_t i = 0; s == WF_OK && i < wf_rows_count(rows); i++) {
-        s = step_one(app, db, wf_rows_i64(rows, i, 0), err);
+        s = step_one(app, db, cache, wf_rows_i64(rows, i, 0), err);
     }
     wf_rows_free(rows);
     return s == WF_OK ? move_stranded(app, db, err) : s;
@@ -316,7 +382,7 @@ static void *worker_main(void *arg)
     int64_t period = wf_config_number(w->app->config, WF_SETTING_reap_period);
     do {
         struct wf_error err = { 0 };
-        enum wf_status s = wf_gate_worker_round(w->app, w->db, &err);
+        enum wf_status s = wf_gate_worker_round(w->app, w->db, &w->cache, &err);
         if (s != WF_OK && !said) {
             wf_log(WF_LOG_WARN, "deciding gates: %s (trying on)", err.text);
         }
@@ -380,6 +446,9 @@ void wf_gate_worker_stop(struct wf_gate_worker *w)
     pthread_cond_signal(&w->wake);
     pthread_mutex_unlock(&w->lock);
     pthread_join(w->thread, NULL);
+    for (size_t i = 0; i < CACHED; i++) {
+        wf_farm_gate_free(w->cache.state[i]);
+    }
     wf_db_close(w->db);
     pthread_mutex_destroy(&w->lock);
     pthread_cond_destroy(&w->wake);

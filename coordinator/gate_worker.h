@@ -18,8 +18,10 @@ void wf_gate_worker_poke(struct wf_gate_worker *w);
 void wf_gate_worker_stop(struct wf_gate_worker *w); /* NULL is good */
 
 /* One look at all gates that have something to do; for tests. */
+struct wf_gate_cache;
 enum wf_status wf_gate_worker_round(struct wf_app *app,
                                     struct wf_db *db,
+                                    struct wf_gate_cache *cache, /* NULL: none */
                                     struct wf_error *err);
 
 #endif

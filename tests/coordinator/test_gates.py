@@ -309,5 +309,5 @@ if __name__ == "__main__":
     main([test_requests, test_same_passes, test_slower_fails, test_wrong_and_refused,
           test_records_of_others, test_cancel, test_restart_and_lost_worker,
           test_a_pair_that_kills_its_runner, test_groups_and_a_device_that_goes_away],
-         "--session-ttl", "1500ms", "--heartbeat", "500ms", "--reap-period", "100ms",
+         "--session-ttl", "3s", "--heartbeat", "1s", "--reap-period", "100ms",
          "--retry-delay", "50ms", "--poll-period", "100ms", "--gate-patience", "1s")
