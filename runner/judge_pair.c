@@ -93,6 +93,8 @@ static enum wf_status begin(struct pair_round *r, struct wf_error *err)
     struct judge *root = &r->root;
     r->start_ns = wf_monotonic_ns();
     enum wf_status st = result_init(&r->facts, &r->asked->common, err);
+    wf_json_free(r->facts.details); /* what a task's samples were to reach */
+    r->facts.details = wf_json_object();
     root->request = &r->asked->common;
     root->result = &r->facts;
     root->subject_program = r->subject_program;

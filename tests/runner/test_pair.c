@@ -92,6 +92,7 @@ Test(pair, an_arm_against_itself_gives_blocks_of_four_slots)
     cr_expect_eq(task_number(r.facts, "details.subjects"), 1);
     cr_expect_eq(task_number(r.facts, "details.measured"), 1);
     cr_expect_str_eq(task_text(r.facts, "void"), "");
+    cr_expect_null(wf_json_find(task_member(r.facts, "details"), "asked"));
     pair_records_free(&r);
 }
 
