@@ -127,6 +127,7 @@ expect 3 "the policy wants an ancestor of the candidate as base" policy '"baseli
 expect 3 "nobody knows the age" policy '"baseline": {"max_age_days": 30}'
 
 # The page's policy is one, by its schema and for the reader (which refuses this base).
+# shellcheck disable=SC2016  # backticks of Markdown
 sed -n '/^```json$/,/^```$/p' "$TESTS_ROOT/docs/gate-command.md" | sed '1d;$d' >"$WORK/page.json"
 "${validate[0]}" "$TESTS_ROOT/docs/schemas/gate-policy.schema.json" "$WORK/page.json" "$WORK/policy.json" ||
     fail "a policy is not as its schema says"
