@@ -6,10 +6,11 @@
 #
 # BUILD is a build folder in which the targets wavefarm, wf_runner_programs, injected-packs,
 # the packs and the device's adapter were made. Environment: DEVICE (default cuda:0), ARCH
-# (default sm_90), OUT (a folder for the records; default a temporary one that stays), SUITE.
+# (default sm_90), OUT (a folder for the records; default a temporary one that stays), SUITE,
+# WAVEFARM_CACHE (default a new one in OUT: noise that other gates learnt stays out).
 # Exit status 0: all as it must be, else 1.
 set -u
-[ $# -ge 1 ] || { sed -n '2,11p' "$0"; exit 2; }
+[ $# -ge 1 ] || { sed -n '2,12p' "$0"; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd) || exit 2
 runs=${2:-10}
@@ -20,6 +21,7 @@ arch=${ARCH:-sm_90}
 suite=${SUITE:-$here/gate_proof.json}
 out=${OUT:-$(mktemp -d)}
 mkdir -p "$out" || exit 2
+export WAVEFARM_CACHE=${WAVEFARM_CACHE:-$out/cache}
 pack=wavefarm-$arch
 [ "$arch" = host ] || for p in 0 3; do
     [ -f "$build/test-packs/injected-$arch-$p/pack.json" ] ||
