@@ -10,7 +10,7 @@
 # WAVEFARM_CACHE (default a new one in OUT: noise that other gates learnt stays out).
 # Exit status 0: all as it must be, else 1.
 set -u
-[ $# -ge 1 ] || { sed -n '2,12p' "$0"; exit 2; }
+[ $# -ge 1 ] || { sed -n '2,11p' "$0"; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd) || exit 2
 runs=${2:-10}
