@@ -41,6 +41,15 @@ expect 3 "not run" "$WORK/alone/bin/wavefarm" gate --base "$WORK/before" --cand 
     --suite "$WORK/suite.json" --kernels right --same --answers-only
 expect 0 "bit by bit" wavefarm gate replay "$WORK/unchanged.jsonl"
 
+# --- sentinels are among the pairs, unless there is no pack of them: then that is told ---
+same=("$WORK/alone/bin/wavefarm" gate --base "$WORK/before" --cand "$WORK/after" --suite "$WORK/suite.json"
+    --kernels right --cases two --same)
+expect 3 "not run" env WAVEFARM_PACKS="$bin/../packs" "${same[@]}" --out "$WORK/sentinels.jsonl"
+head -n 1 "$WORK/sentinels.jsonl" >"$WORK/sentinels.json"
+equal "pairs" "$(json "$WORK/sentinels.json" '[(p["key"], p["candidate"]["kernel"], p["blocks"]) for p in v["pairs"]]')" \
+    "[('two/right', 'right', 1), ('sentinel-same/alu@0', 'sentinel_alu', 2), ('sentinel-same/hbm@0', 'sentinel_hbm', 2), ('sentinel-same/lds@0', 'sentinel_lds', 2), ('sentinel-slower/alu@0', 'sentinel_alu_103', 2)]"
+expect 3 "there is no pack of sentinels $WORK/wavefarm-sentinel-host" env WAVEFARM_PACKS="$WORK" "${same[@]}"
+
 # --- a removed kernel is told, with --strict red; nothing else there: no verdict ---
 expect 3 "nothing could be compared" "${gate[@]}" --kernels does_nothing
 [[ $OUTPUT == *removed*does_nothing*"only the base has this kernel"* ]] || fail "not told: $OUTPUT"
