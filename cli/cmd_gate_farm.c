@@ -259,6 +259,7 @@ static enum wf_status submit(struct wf_api *api,
         status = wf_api_post(api, "/v1/gates", body, ret, err);
     }
     gate_plan_close(&plan);
+    o->described = NULL;
     wf_json_free(body);
     return status;
 }

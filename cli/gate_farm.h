@@ -17,15 +17,15 @@ enum wf_status gate_farm_device(struct wf_api *api,
 /* Shows progress until the gate has its verdict. ECANCELLED after an interrupt; the
  * gate itself goes on. */
 enum wf_status gate_farm_wait(struct wf_api *api, const char *id, struct wf_error *err);
-/* The record so far, line by line. `out` NULL: no file is written; *ret NULL (may be
- * NULL itself): nothing was planned yet. */
+/* The record so far, line by line. `out` NULL: no file is written. `ret` may be NULL;
+ * *ret NULL: nothing was planned yet. */
 enum wf_status gate_farm_record(struct wf_api *api,
                                 const char *id,
                                 FILE *out,
                                 struct wf_gate_record **ret,
                                 struct wf_error *err);
-/* EINVAL when `text` is no gate's number. */
-enum wf_status gate_farm_id_check(const char *text, struct wf_error *err);
+/* EINVAL when `id` is no gate's number. */
+enum wf_status gate_farm_id_check(const char *id, struct wf_error *err);
 
 /* Fetches and prints as the options ask (WF_OPTS_GATE_REPORT); `out` as above, a path.
  */
