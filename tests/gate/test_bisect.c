@@ -19,15 +19,13 @@ static struct wf_bisect *make(const size_t *group, size_t n)
 static size_t search(struct wf_bisect *b, const enum wf_bisect_mark *truth, size_t n)
 {
     size_t asked = 0, i = 0;
-    while (wf_bisect_next(b, &i)) {
-        cr_assert_lt(i, n);
-        cr_assert_eq(wf_bisect_mark_of(b, i), WF_BISECT_UNKNOWN);
+    bool good = true;
+    while (good && wf_bisect_next(b, &i)) {
+        good = i < n && wf_bisect_mark_of(b, i) == WF_BISECT_UNKNOWN;
         wf_bisect_learn(b, i, truth[i]);
-        cr_assert_neq(wf_bisect_mark_of(b, i), WF_BISECT_UNKNOWN);
-        asked++;
-        cr_assert_leq(asked, n);
+        good = good && wf_bisect_mark_of(b, i) != WF_BISECT_UNKNOWN && ++asked <= n;
     }
-    cr_assert_eq(wf_bisect_left(b), 0);
+    cr_assert(good && wf_bisect_left(b) == 0, "asked %zu of %zu, at %zu", asked, n, i);
     return asked;
 }
 
