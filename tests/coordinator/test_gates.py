@@ -310,4 +310,4 @@ if __name__ == "__main__":
           test_records_of_others, test_cancel, test_restart_and_lost_worker,
           test_a_pair_that_kills_its_runner, test_groups_and_a_device_that_goes_away],
          "--session-ttl", "3s", "--heartbeat", "1s", "--reap-period", "100ms",
-         "--retry-delay", "50ms", "--poll-period", "100ms", "--gate-patience", "1s")
+         "--retry-delay", "50ms", "--poll-period", "100ms", "--gate-patience", "6s")
