@@ -4,6 +4,7 @@
 #include "core/buf.h"
 #include "core/file.h"
 #include "core/json.h"
+#include "core/sha256.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -100,17 +101,29 @@ static void describe(const struct said *s, struct bisect_step *step)
 
 /* --- one gate --- */
 
+/* What was asked is part of the name: another case's record in the same folder is none
+ * of this search's. */
 static char *record_file(const struct bisect_search *s, size_t pack, int attempt)
 {
-    char tail[16] = "";
+    char tail[16] = "", hash[WF_SHA256_HEX];
+    const struct wf_gate_options *g = &s->options.gate;
     if (s->options.record == NULL) {
         return NULL;
     }
+    char *asked = wf_asprintf(
+        "%s\n%s\n%s\n%s\n%s\n%d%d\n%d", g->suite, g->cases != NULL ? g->cases : "*",
+        s->options.kernel, g->device, g->policy != NULL ? g->policy : "",
+        (int)g->no_sentinels, (int)g->measure.cold, g->max_blocks);
+    if (asked == NULL) {
+        return NULL;
+    }
+    wf_sha256_hex(asked, strlen(asked), hash);
+    free(asked);
     if (attempt > 1) {
         snprintf(tail, sizeof(tail), "-%d", attempt);
     }
-    return wf_asprintf("%s/%.12s-%.12s%s%s.jsonl", s->options.record,
-                       s->packs->pack[0].id, s->packs->pack[pack].id,
+    return wf_asprintf("%s/%.12s-%.12s-%.8s%s%s.jsonl", s->options.record,
+                       s->packs->pack[0].id, s->packs->pack[pack].id, hash,
                        s->seek == BISECT_WRONG ? "-answers" : "", tail);
 }
 

@@ -67,6 +67,12 @@ head -n 1 "$one" >"$WORK/cut" && mv "$WORK/cut" "$one"
 expect 4 "one of 2" "${bisect[@]}" --packs "$WORK/packs" --record "$WORK/records"
 expect 0 "bit by bit" wavefarm gate replay "$one"
 
+# Another case in the same folder is another search.
+cp -r "$WORK/records" "$WORK/records2"
+expect 4 "1 of about 4: $(commit 7 | cut -c1-12) is bad: FAIL wrong" "${bisect[@]}" --packs "$WORK/packs" \
+    --record "$WORK/records2" --case two
+[[ $OUTPUT != *"from its record"* ]] || fail "another case's record was taken"
+
 # --- a list gives the order itself, also without provenance ---
 rm "$WORK/packs/p5/provenance.json"
 printf '# oldest first\np0\np3\np5\np7\n' >"$WORK/packs/list"
