@@ -5,6 +5,7 @@
 #include "cli/gate_farm.h"
 #include "cli/gate_outputs.h"
 #include "cli/gate_plan.h"
+#include "cli/gate_static.h"
 #include "cli/measure_args.h"
 #include "cli/output.h"
 #include "cli/submission.h"
@@ -213,6 +214,24 @@ static enum wf_status add_head(const struct wf_args *args,
                : status;
 }
 
+/* Figures of the machine code need no device: compared here, kept in the record. */
+static enum wf_status add_static(const struct gate_plan *plan,
+                                 struct wf_json *body,
+                                 struct wf_error *err)
+{
+    const struct wf_gate_options *o = plan->options;
+    const struct wf_gate_static_options s = {
+        .base_kernel = o->base_kernel,
+        .cand_kernel = o->cand_kernel,
+        .kernels = o->kernels,
+    };
+    struct wf_json *line = NULL;
+    enum wf_status status = wf_gate_static_line(
+        plan->pack[WF_GATE_PACK_BASE].pack, plan->pack[WF_GATE_PACK_CANDIDATE].pack,
+        wf_gate_policy_static(plan->policy), &s, &line, err);
+    return status == WF_OK ? wf_json_set_take(body, "static", line, err) : status;
+}
+
 static enum wf_status make_body(struct wf_api *api,
                                 const struct wf_args *args,
                                 struct gate_plan *plan,
@@ -227,6 +246,9 @@ static enum wf_status make_body(struct wf_api *api,
     status = add_head(args, header, body, err);
     if (status == WF_OK) {
         status = add_packs(api, plan, header, body, err);
+    }
+    if (status == WF_OK) {
+        status = add_static(plan, body, err);
     }
     if (status == WF_OK) {
         status = upload_datasets(api, plan, err);

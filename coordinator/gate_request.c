@@ -206,7 +206,13 @@ static enum wf_status make_record(struct wf_gate_request *g, struct wf_error *er
 {
     struct wf_json *copy = NULL;
     enum wf_status s = wf_json_copy(g->header, &copy, err);
-    return s == WF_OK ? wf_gate_record_create(copy, &g->record, err) : s;
+    s = s == WF_OK ? wf_gate_record_create(copy, &g->record, err) : s;
+    if (s == WF_OK && g->static_line) {
+        s = wf_json_copy(g->static_line, &copy, err);
+        s = s == WF_OK ? wf_gate_record_add(g->record, copy, err) : s;
+        return s == WF_OK ? s : wf_error_prefix(err, "static");
+    }
+    return s;
 }
 
 /* `root` is taken; its header is good. */
@@ -226,6 +232,13 @@ static enum wf_status make(struct wf_json *root,
     }
     s = wf_run_request_parse(root, datasets, &g->run, err);
     g->header = s == WF_OK ? wf_json_find(g->run->root, "header") : NULL;
+    const struct wf_json *line =
+        s == WF_OK ? wf_json_find(g->run->root, "static") : NULL;
+    g->static_line = line && wf_json_type(line) != WF_JSON_NULL ? line : NULL;
+    const char *kind = wf_json_string(wf_json_find(g->static_line, "kind"));
+    if (g->static_line && (!kind || strcmp(kind, "static") != 0)) {
+        s = wf_errorf(err, WF_EINVAL, "static must be a record's line of kind static");
+    }
     s = s == WF_OK ? check_archives(g, err) : s;
     s = s == WF_OK ? find_kernels(g, err) : s;
     s = s == WF_OK ? list_archs(g, err) : s;
@@ -271,7 +284,7 @@ enum wf_status wf_gate_request_read(struct wf_request *req,
                                     struct wf_error *err)
 {
     static const char *const keys[] = { "schema", "request_id", "priority", "devices",
-                                        "packs",  "header",     NULL };
+                                        "packs",  "header",     "static",   NULL };
     struct wf_json *root = NULL;
     char hex[WF_SHA256_HEX];
     enum wf_status s = wf_request_json(req, SCHEMA, keys, &root, err);

@@ -9,7 +9,8 @@
 struct wf_gate_request {
     struct wf_run_request *run;   /* packs, kernels, and a case a pair in their order */
     const struct wf_json *header; /* in run->root, with an id and a seed of our own */
-    struct wf_gate_record *record; /* of that header: its pairs */
+    const struct wf_json *static_line; /* static comparisons, or NULL; in run->root */
+    struct wf_gate_record *record;     /* of that header: its pairs */
     size_t
         *kernel; /* of each pair: the candidate's, else the base's, in run->kernels */
     struct wf_buf archs; /* array literal: what the kernels have code for; "": any */

@@ -51,7 +51,12 @@ static enum wf_status add_gate(struct wf_db *db,
     wf_param_text(&p, g->archs.len ? wf_buf_cstr(&g->archs) : NULL);
     wf_param_i64(&p, (int64_t)g->memory_bytes);
     wf_param_i64(&p, (int64_t)wf_gate_record_count(g->record));
-    return s == WF_OK ? wf_db_run(db, WF_STMT_GATE_ADD, &p, NULL, err) : s;
+    char *line = NULL;
+    s = s == WF_OK && g->static_line ? wf_json_text(g->static_line, &line, err) : s;
+    wf_param_text(&p, line);
+    s = s == WF_OK ? wf_db_run(db, WF_STMT_GATE_ADD, &p, NULL, err) : s;
+    free(line);
+    return s;
 }
 
 enum wf_status wf_store_gate(struct wf_db *db,

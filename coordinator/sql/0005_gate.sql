@@ -35,6 +35,7 @@ CREATE TABLE gate (
     rounds integer NOT NULL DEFAULT 0, -- that ended, of all groups
     lines bigint NOT NULL DEFAULT 0,   -- of the record so far, the header included
     progress json,                     -- counts of verdicts
+    static json,                       -- the record's line of static comparisons
     closing json,                      -- the line before it, of a cancelled gate
     verdict json,                      -- the record's last line; null: not decided
     red boolean,

@@ -120,14 +120,16 @@ def test_wrong_and_refused(f):
     fresh(f)
     s = f.register()
     pairs = [pair(0), pair(1), pair(2, identical=True), pair(3, refused="no room for it")]
-    gate = submit(f, sentinels=False, header={"pairs": pairs})
+    static = {"kind": "static", "entries": []}
+    gate = submit(f, sentinels=False, header={"pairs": pairs}, static=static)
     shard = wait_for("a round", lambda: f.lease(s))[0]
     assert sorted(t.get("pair", "") for t in shard["tasks"]) == ["", "c0/k", "c1/k"]
     noise = Noise()
     f.post_results(s, [noise.item(shard, t, **({"answer": "MISMATCH"} if t.get("pair") == "c1/k" else {}))
                        if "pair" in t else noise.item(shard, t) for t in shard["tasks"]])
     run_rounds(f, s, noise, gate)
-    got, _ = verdicts(f, gate)
+    got, lines = verdicts(f, gate)
+    assert lines[1] == static and sum(l["kind"] == "static" for l in lines) == 1
     assert got["c0/k"] == ("PASS", "") and got["c1/k"] == ("FAIL", "wrong"), got
     assert got["c2/k"] == ("UNCHANGED", "identical"), got
     assert got["c3/k"][0] == "INCONCLUSIVE", got
@@ -155,6 +157,7 @@ def test_requests(f):
             (lambda b: b["header"]["packs"]["base"].update(archive="1" * 64), "archive"),
             (lambda b: b["header"].update(runtime="amd"), "runtime"),
             (lambda b: b["packs"].pop(), "pack"),
+            (lambda b: b.update(static={"kind": "pair"}), "static"),
             (lambda b: b.update(extra=1), "extra")):
         bad = body(f)
         change(bad)
