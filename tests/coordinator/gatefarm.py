@@ -94,7 +94,7 @@ class Noise:
                 "digest": sha256(canonical(record)), "result": record}
 
 
-def record_lines(f, gate, limit=7):
+def record_lines(f, gate, limit=25):
     """The whole record, by pages."""
     lines, after = [], 0
     while after is not None:

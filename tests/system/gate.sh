@@ -3,7 +3,7 @@
 # ends with its verdict, one record a pair and round, and the record replays bit by bit.
 # shellcheck source=tests/system/lib.sh
 . "$(dirname "$0")/lib.sh"
-small_suite 3
+small_suite 2
 gate_pack
 mkdir -p "$WORK/fixture"
 cp "$3" "$WORK/fixture/k.so"
@@ -16,7 +16,7 @@ expect 0 fixture wavefarm pack build "$WORK/fixture"
 farm_up --session-ttl 2s --heartbeat 300ms --reap-period 100ms --retry-delay 100ms \
     --poll-period 200ms
 submit=(wavefarm gate submit --suite "$WORK/small.json" --no-sentinels --runtime host)
-same=(--base "$WORK/gate-pack" --cand "$WORK/gate-pack" --same --max-blocks 4)
+same=(--base "$WORK/gate-pack" --cand "$WORK/gate-pack" --same --max-blocks 2)
 expect 3 "no live runner" "${submit[@]}" "${same[@]}"
 worker first --device host
 until_true 30 log_says worker-first "registered session"
@@ -46,7 +46,7 @@ wavefarm gate status 1 --wait >"$WORK/report" || fail "the gate is not green: $(
 equal "one record a pair and round" "$(farm_sql "SELECT count(*) - count(DISTINCT (ordinal, round))
     FROM gate_block WHERE run_id = 1")" 0
 equal "pairs of the first round" "$(farm_sql "SELECT count(*) FROM gate_block
-    WHERE run_id = 1 AND round = 1")" 3
+    WHERE run_id = 1 AND round = 1")" 2
 equal "results" "$(farm_sql "SELECT count(*) - count(DISTINCT task_id) FROM result WHERE run_id = 1")" 0
 equal "who ran it" "$(farm_sql "SELECT DISTINCT s.name FROM result JOIN session s USING (session_id)
     WHERE run_id = 1")" first
@@ -55,7 +55,7 @@ expect 0 "bit by bit" wavefarm gate replay "$WORK/record.jsonl"
 farm_end worker-other 5
 
 # --- a wrong candidate is red at once, with its diagnosis ---
-expect 1 "3 wrong of 3" "${submit[@]}" --base "$WORK/fixture" --cand "$WORK/fixture" \
+expect 1 "2 wrong of 2" "${submit[@]}" --base "$WORK/fixture" --cand "$WORK/fixture" \
     --base-kernel right --cand-kernel off_by_one --answers-only --wait --out "$WORK/wrong.jsonl"
 expect 1 "answer MISMATCH" wavefarm gate show "$WORK/wrong.jsonl" --case c1
 expect 0 "bit by bit" wavefarm gate replay "$WORK/wrong.jsonl"
