@@ -232,11 +232,11 @@ static enum wf_status read_confirm(const struct wf_args *a,
                   .device = wf_args_string(a, "device"),
                   .policy = wf_args_string(a, "policy"),
                   .no_sentinels = wf_args_flag(a, "no-sentinels"),
-                  .cancel = &wf_interrupted,
-                  .measure = { .measure = true } },
+                  .cancel = &wf_interrupted },
         .packs = wf_args_string(a, "packs"),
         .record = wf_args_string(a, "record"),
     };
+    c->gate.measure.measure = true;
     enum wf_status status =
         require(a, "packs", "the folder with the nights' packs", err);
     status =

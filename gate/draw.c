@@ -100,7 +100,7 @@ unsigned wf_gate_draw_mask(const uint8_t seed[WF_GATE_SEED_BYTES],
                            int32_t round,
                            int block)
 {
-    struct stream s;
+    struct stream s = { .used = 0 };
     unsigned x;
 
     start(&s, WHAT_MASK, seed, (uint64_t)round, (uint64_t)block, key);
@@ -116,7 +116,7 @@ void wf_gate_draw_order(const uint8_t seed[WF_GATE_SEED_BYTES],
                         size_t *ret,
                         size_t n)
 {
-    struct stream s;
+    struct stream s = { .used = 0 };
 
     for (size_t i = 0; i < n; i++) {
         ret[i] = i;
@@ -134,7 +134,7 @@ uint64_t wf_gate_draw_inputs(const uint8_t seed[WF_GATE_SEED_BYTES],
                              int device,
                              int32_t round)
 {
-    struct stream s;
+    struct stream s = { .used = 0 };
 
     start(&s, WHAT_INPUTS, seed, (uint64_t)device, (uint64_t)round, "");
     return next_u64(&s) >> 11;

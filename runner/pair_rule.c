@@ -16,7 +16,7 @@
 
 double pair_slot_value(const double t_ns[WF_PAIR_TIMED])
 {
-    double sorted[WF_PAIR_TIMED];
+    double sorted[WF_PAIR_TIMED] = { 0 };
     double sum = 0;
     for (size_t i = 0; i < WF_PAIR_TIMED; i++) {
         if (!isfinite(t_ns[i]) || !(t_ns[i] > 0)) {
