@@ -82,8 +82,14 @@ expect 2 "" wavefarm gate replay "$WORK/unfinished.jsonl"
 resume=(wavefarm gate --base "$WORK/before" --cand "$WORK/after" --resume "$WORK/cut.jsonl")
 expect 2 "the gate began with candidate pack" wavefarm gate --base "$WORK/before" --cand "$WORK/other" \
     --resume "$WORK/cut.jsonl"
-expect 0 "1 void" "${resume[@]}" --json-file "$WORK/resumed.json"
-equal "rounds" "$(json "$WORK/resumed.json" 'v["rounds"], v["void_rounds"]')" "(2, 1)"
+# What had come of the round counts: who cut it short may have seen it, and must not choose.
+expect 0 "2 rounds (0 void, 1 cut short)" "${resume[@]}" --json-file "$WORK/resumed.json"
+equal "rounds" "$(json "$WORK/resumed.json" 'v["rounds"], v["void_rounds"], v["cut_rounds"]')" "(2, 0, 1)"
+equal "pairs in both rounds" "$(grep -c '"kind":"pair"' "$WORK/cut.jsonl")" 2
+head -n 2 "$WORK/wrong.jsonl" >"$WORK/cut-wrong.jsonl"
+expect 1 "2 wrong of 2" wavefarm gate --base "$WORK/before" --cand "$WORK/after" --resume "$WORK/cut-wrong.jsonl"
+equal "a wrong answer is not asked again" "$(grep -c '"round":1,.*MISMATCH' "$WORK/cut-wrong.jsonl")" 1
+equal "pairs in both rounds" "$(grep -c '"kind":"pair"' "$WORK/cut-wrong.jsonl")" 2
 expect 0 "bit by bit" wavefarm gate replay "$WORK/cut.jsonl"
 expect 2 "of a gate that is over (green)" "${resume[@]}"
 sed 's/"answer":"PASS"/"answer":"CRASH"/' "$WORK/right.jsonl" >"$WORK/changed.jsonl"
@@ -113,7 +119,7 @@ expect 0 "bit by bit" wavefarm gate replay "$WORK/int.jsonl"
 stop KILL "$WORK/kill.jsonl"
 equal "lines after a kill" "$(wc -l <"$WORK/kill.jsonl")" 1
 for file in int kill; do
-    expect 1 "TIMEOUT" wavefarm gate --base "$WORK/before" --cand "$WORK/after" --deadline 1s \
+    expect 1 "TIMEOUT" wavefarm gate --base "$WORK/before" --cand "$WORK/after" --deadline 300ms \
         --resume "$WORK/$file.jsonl"
 done
 
@@ -160,6 +166,9 @@ expect 2 "host:99" "${gate[@]}" --device host:99
 expect 2 "a record is not written over" "${gate[@]}" --kernels right --out "$WORK/right.jsonl"
 expect 2 "$WORK/none/r.jsonl" "${gate[@]}" --kernels right --out "$WORK/none/r.jsonl"
 expect 2 "$WORK/none/x.md" "${gate[@]}" --markdown "$WORK/none/x.md"
+expect 2 "is the record's file" "${gate[@]}" --kernels right --out "$WORK/y.jsonl" --json-file "$WORK/y.jsonl"
+expect 2 "is the record's file" wavefarm gate show "$WORK/wrong.jsonl" --markdown "$WORK/./wrong.jsonl"
+expect 2 "--markdown and --junit name the same file" "${gate[@]}" --markdown "$WORK/z" --junit "$WORK/z"
 expect 2 "--out has no meaning" "${resume[@]}" --out "$WORK/x.jsonl"
 expect 2 "--policy has no meaning" "${resume[@]}" --policy "$WORK/policy.json"
 expect 2 "--same has no meaning" "${resume[@]}" --same
