@@ -208,6 +208,32 @@ static enum wf_status open_temporary(const char *path,
     return WF_OK;
 }
 
+/* A device or a pipe: renaming a file over it would take it away from everybody. */
+static bool is_no_file(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+static enum wf_status write_through(const char *path,
+                                    const void *data,
+                                    size_t n,
+                                    struct wf_error *err)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    enum wf_status status;
+
+    if (fd < 0) {
+        return wf_error_errno(err, errno, "cannot write %s", path);
+    }
+    status = wf_write_all(fd, data, n, path, err);
+    if (close(fd) != 0 && status == WF_OK) {
+        status = wf_error_errno(err, errno, "cannot close %s", path);
+    }
+    return status;
+}
+
 enum wf_status wf_file_write_atomic(const char *path,
                                     const void *data,
                                     size_t n,
@@ -217,6 +243,9 @@ enum wf_status wf_file_write_atomic(const char *path,
     enum wf_status status;
     int fd = -1;
 
+    if (is_no_file(path)) {
+        return write_through(path, data, n, err);
+    }
     status = open_temporary(path, &name, &fd, err);
     if (name == NULL) {
         return status;

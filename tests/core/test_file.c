@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static struct temp_dir dir;
 static struct wf_error err;
@@ -44,6 +45,24 @@ static void write_text(const char *path, const char *text)
 {
     cr_assert_eq(wf_file_write_atomic(path, text, strlen(text), &err), WF_OK, "%s",
                  err.text);
+}
+
+/* /dev/null, /dev/stdout or a pipe is written into: a file renamed over it would take
+ * it from everybody. */
+Test(file, what_is_no_file_is_not_replaced)
+{
+    const char *path = temp_dir_file(&dir, "pipe");
+    struct stat st;
+    char got[4] = "";
+
+    cr_assert_eq(mkfifo(path, 0600), 0);
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    cr_assert_geq(fd, 0);
+    cr_assert_eq(wf_file_write_atomic(path, "new", 3, &err), WF_OK, "%s", err.text);
+    cr_assert_eq(read(fd, got, 3), 3);
+    cr_assert_str_eq(got, "new");
+    cr_assert(stat(path, &st) == 0 && S_ISFIFO(st.st_mode));
+    (void)close(fd);
 }
 
 Test(file, what_is_written_is_read)
