@@ -29,11 +29,11 @@ static double evidence(const struct wf_gate *g,
         p->verdict == WF_GATE_VERDICT_OPEN || (p->verdict == d->verdict && p->by_time);
 
     /* e-BH rejects nothing below 1 / alpha: the sign process need not be computed. */
-    if (!eligible || p->log_w[d->w] < g->log_least ||
+    if (!eligible || gate_log_w(p, d->w) < g->log_least ||
         gate_log_sign(p, d->sign) < g->log_sign_least) {
         return -INFINITY;
     }
-    return p->log_w[d->w];
+    return gate_log_w(p, d->w);
 }
 
 static enum wf_status reject(struct wf_gate *g,
@@ -75,7 +75,7 @@ static bool has_certificate(const struct wf_gate *g, const struct gate_pair *p)
     bool spread = p->margins.tau > 0.002;
     int rounds = spread ? g->rule.pass_rounds_spread : g->rule.pass_rounds;
 
-    return p->rounds >= rounds && p->log_w[W_PASS] >= g->log_pass[spread];
+    return p->rounds >= rounds && gate_log_w(p, W_PASS) >= g->log_pass[spread];
 }
 
 static void end_by_time(struct gate_pair *p,
@@ -93,7 +93,8 @@ static void settle_open(const struct wf_gate *g, struct gate_pair *p)
     bool lost = p->lost >= g->rule.max_lost;
 
     p->certified = p->certified || has_certificate(g, p);
-    if (p->certified && (capped || lost || p->log_w[W_FASTER] < g->log_improving)) {
+    if (p->certified &&
+        (capped || lost || gate_log_w(p, W_FASTER) < g->log_improving)) {
         end_by_time(p, WF_GATE_VERDICT_PASS, WF_GATE_REASON_NONE);
     } else if (capped) {
         end_by_time(p, WF_GATE_VERDICT_INCONCLUSIVE, WF_GATE_REASON_UNDECIDED);

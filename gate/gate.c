@@ -234,6 +234,7 @@ enum wf_status wf_gate_add_block(struct wf_gate *g,
     }
     if (b->rejected) {
         p->lost++;
+        gate_state_reject(p, b);
         return WF_OK;
     }
     return gate_state_add(g, p, b, err);

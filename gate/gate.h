@@ -137,8 +137,11 @@ struct wf_gate_margins wf_gate_margins_for(double s0, double tau);
 struct wf_gate_block {
     int32_t round;
     uint8_t mask;
-    bool rejected; /* by a rule that does not look at labels: counts nothing */
-    double y[WF_GATE_SLOTS]; /* slot values, log ns a launch */
+    bool rejected; /* by a rule that does not look at labels. Where all its slots have
+                      values it counts in the second product (docs/gate.md), else
+                      nothing */
+    double y[WF_GATE_SLOTS]; /* slot values, log ns a launch; of a rejected block also
+                                NaN or 0: none */
 };
 
 struct wf_gate; /* opaque; one gate's pairs and their state */
@@ -175,7 +178,9 @@ struct wf_gate_figures {
     enum wf_gate_verdict verdict; /* OPEN: more blocks would help */
     enum wf_gate_reason reason;
     int blocks, lost,
-        rounds;          /* that counted; rejected; distinct rounds of the former */
+        rounds; /* that counted; rejected; distinct rounds of the former */
+    /* Where blocks were rejected: the mean of the products without and with them, for
+     * pass the smaller one. */
     double log_w_slower; /* against "slower by at most d0" */
     double log_w_faster; /* against "faster by at most d0" */
     double log_w_pass;   /* against "slower by d1 or more" */

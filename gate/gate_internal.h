@@ -59,6 +59,12 @@ struct gate_pair {
     int lost, rounds;
     int32_t last_round; /* of any block; -1: none */
     double log_w[W_COUNT];
+    /* The same products over all blocks that have values, rejected ones too; from the
+     * first rejected one on. */
+    int rejected_known; /* rejected blocks that have values */
+    double all_w[W_COUNT];
+    double all_sign[DIR_COUNT][BETTORS];
+    int32_t all_round;           /* that bet last in all_sign */
     double sum_squares, freedom; /* of the scale */
 };
 
@@ -102,7 +108,13 @@ enum wf_status gate_state_add(struct wf_gate *g,
                               struct gate_pair *p,
                               const struct wf_gate_block *b,
                               struct wf_error *err);
-/* Log of the sign process; runs over the blocks. */
+/* One block that is rejected: counts in what is kept beside. */
+void gate_state_reject(struct gate_pair *p, const struct wf_gate_block *b);
+/* What the verdicts rest on: the product over the blocks that count where none was
+ * rejected; else the mean of that and the product over all blocks, for W_PASS the
+ * smaller of the two. */
+double gate_log_w(const struct gate_pair *p, int w);
+/* Log of the sign process, likewise; runs over the blocks. */
 double gate_log_sign(const struct gate_pair *p, int direction);
 double gate_log_mean(double log_a, double log_b); /* log((a + b) / 2) */
 

@@ -66,22 +66,114 @@ double gate_log_mean(double log_a, double log_b)
 
 /* Only the first block of a round bets: the rounds' layouts are drawn anew, the blocks
  * of one round share theirs. */
-double gate_log_sign(const struct gate_pair *p, int direction)
+static void bet_on_sign(const struct gate_pair *p,
+                        int direction,
+                        double difference,
+                        double s,
+                        double log_v[BETTORS])
 {
-    double log_v[BETTORS] = { 0, 0 };
+    double x = direction == DIR_SLOWER ? difference : -difference;
+    double u = clip((x - p->margins.d0) / s);
+
+    for (int k = 0; k < BETTORS; k++) {
+        log_v[k] += wf_exact_log1p(bets[k] * u);
+    }
+}
+
+static void sign_of_kept(const struct gate_pair *p,
+                         int direction,
+                         double log_v[BETTORS])
+{
     int32_t round = -1;
 
     for (size_t i = 0; i < p->block_count; i++) {
         const struct gate_block *b = &p->block[i];
-        double x = direction == DIR_SLOWER ? b->difference : -b->difference;
-        double u = clip((x - p->margins.d0) / b->s);
-        for (int k = 0; k < BETTORS && b->round != round; k++) {
-            log_v[k] += wf_exact_log1p(bets[k] * u);
+        if (b->round != round) {
+            bet_on_sign(p, direction, b->difference, b->s, log_v);
         }
         round = b->round;
     }
-    return gate_log_mean(log_v[0], log_v[1]);
 }
+
+double gate_log_sign(const struct gate_pair *p, int direction)
+{
+    double log_v[BETTORS] = { 0, 0 };
+    const double *all = p->all_sign[direction];
+    double kept;
+
+    sign_of_kept(p, direction, log_v);
+    kept = gate_log_mean(log_v[0], log_v[1]);
+    return p->rejected_known == 0 ? kept
+                                  : gate_log_mean(kept, gate_log_mean(all[0], all[1]));
+}
+
+/* --- rejected blocks ---
+ * To reject a block by its clocks is blind to labels only where the kernels do not move
+ * the clock. One that does would have its slow blocks rejected and be judged by the
+ * others. So a second product runs over all blocks. It is an e-process by the same
+ * proof, with any rule of rejection, and so is the mean of the two; the certificate
+ * needs both (docs/gate.md). */
+
+double gate_log_w(const struct gate_pair *p, int w)
+{
+    if (p->rejected_known == 0) {
+        return p->log_w[w];
+    }
+    if (w == W_PASS) {
+        return p->all_w[w] < p->log_w[w] ? p->all_w[w] : p->log_w[w];
+    }
+    return gate_log_mean(p->log_w[w], p->all_w[w]);
+}
+
+/* A slot without a time is NaN, or 0 where a store has no NaN (that would be 1 ns). */
+static bool has_values(const struct wf_gate_block *b)
+{
+    for (unsigned i = 0; i < WF_GATE_SLOTS; i++) {
+        double y = b->y[i] < 0 ? -b->y[i] : b->y[i];
+        if (!(y > 0 && y <= 1000)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void take_in_all(struct gate_pair *p,
+                        const double log_e[W_COUNT],
+                        double difference,
+                        double s,
+                        int32_t round)
+{
+    for (int w = 0; w < W_COUNT; w++) {
+        p->all_w[w] += log_e[w];
+    }
+    for (int d = 0; d < DIR_COUNT && round != p->all_round; d++) {
+        bet_on_sign(p, d, difference, s, p->all_sign[d]);
+    }
+    p->all_round = round;
+}
+
+void gate_state_reject(struct gate_pair *p, const struct wf_gate_block *b)
+{
+    double s = gate_scale(p);
+    double log_e[W_COUNT];
+
+    if (!has_values(b)) {
+        return;
+    }
+    if (p->rejected_known++ == 0) { /* until now both were the same */
+        for (int w = 0; w < W_COUNT; w++) {
+            p->all_w[w] = p->log_w[w];
+        }
+        for (int d = 0; d < DIR_COUNT; d++) {
+            sign_of_kept(p, d, p->all_sign[d]);
+        }
+        p->all_round = p->block_count == 0 ? -1 : p->block[p->block_count - 1].round;
+    }
+    gate_block_evidence(b->y, b->mask, &p->margins, bet(&p->margins, s), log_e);
+    take_in_all(p, log_e, gate_block_difference(b->y, b->mask), s, b->round);
+}
+
+/* --- blocks that count --- */
 
 /* A sentinel's word is taken at any block: the bound holds at all of them together. */
 static void hear_sentinel(const struct wf_gate *g, struct gate_pair *p)
@@ -157,6 +249,9 @@ enum wf_status gate_state_add(struct wf_gate *g,
     gate_block_evidence(b->y, b->mask, m, eta, log_e);
     for (int w = 0; w < W_COUNT; w++) {
         p->log_w[w] += log_e[w];
+    }
+    if (p->rejected_known > 0) {
+        take_in_all(p, log_e, p->block[p->block_count - 1].difference, s, b->round);
     }
     p->rounds += first;
     learn_scale(p, b, s);

@@ -325,6 +325,104 @@ Test(decide, lost_blocks_end_it_too)
     wf_gate_free(g);
 }
 
+/* A block of a candidate that takes the clock down with it: the device rejects it. */
+static void feed_slow_clock(struct wf_gate *g, struct wf_rng *r, int32_t round)
+{
+    struct wf_gate_block b = feed_block(r, round, 0.004, 0.15);
+
+    b.rejected = true;
+    feed_add(g, 0, &b);
+}
+
+/* Were only the others looked at, the candidate that burns too much power would end
+ * without a verdict, by the fault of the device. */
+Test(decide, a_candidate_whose_blocks_are_all_rejected_is_slower_all_the_same)
+{
+    struct wf_rng r = { 45, 1, 0 };
+    struct wf_gate *g = gate_of(0, 0, 0);
+
+    for (int i = 0; i < 12; i++) {
+        feed_slow_clock(g, &r, i);
+        (void)feed_decide(g);
+    }
+    cr_assert_eq(feed_verdict(g, 0), WF_GATE_VERDICT_FAIL);
+    cr_assert_eq(feed_reason(g, 0), WF_GATE_REASON_SLOWER);
+    wf_gate_free(g);
+}
+
+/* ... and one that does so every second time would be certified by the other half. */
+Test(decide, no_certificate_while_rejected_blocks_speak_against_it)
+{
+    struct wf_rng r = { 46, 1, 0 };
+    struct wf_gate *g = gate_of(0, 0, 0);
+    struct wf_gate_figures f;
+
+    for (int i = 0; i < 48; i++) {
+        struct wf_gate_block b = feed_block(&r, i, 0.002, 0);
+        if (i % 2 == 0) {
+            feed_slow_clock(g, &r, i);
+        } else {
+            feed_add(g, 0, &b);
+        }
+        (void)feed_decide(g);
+        cr_assert_neq(feed_verdict(g, 0), WF_GATE_VERDICT_PASS, "round %d", i);
+    }
+    wf_gate_evidence(g, 0, &f);
+    cr_assert(f.verdict == WF_GATE_VERDICT_INCONCLUSIVE && f.log_w_pass < log(20));
+    wf_gate_free(g);
+}
+
+/* Rejected blocks without a value in every slot are no evidence: the same bits. */
+Test(decide, rejected_blocks_without_values_change_nothing)
+{
+    struct wf_gate_figures f[3];
+
+    for (int kind = 0; kind < 3; kind++) {
+        struct wf_rng r = { 47, 1, 0 };
+        struct wf_gate *g = gate_of(0, 0, 0);
+        for (int i = 0; i < 4; i++) {
+            struct wf_gate_block b = feed_block(&r, i, 0.004, 0.01);
+            feed_add(g, 0, &b);
+            b.rejected = true;
+            b.y[2] = kind == 1 ? NAN : 0;
+            if (kind > 0) {
+                feed_add(g, 0, &b);
+            }
+        }
+        wf_gate_evidence(g, 0, &f[kind]);
+        wf_gate_free(g);
+    }
+    for (int kind = 1; kind < 3; kind++) {
+        cr_assert(f[kind].log_w_slower == f[0].log_w_slower &&
+                  f[kind].log_w_pass == f[0].log_w_pass &&
+                  f[kind].log_sign_slower == f[0].log_sign_slower &&
+                  f[kind].blocks == 4 && f[kind].lost == 4);
+    }
+}
+
+/* With honest noise and a device that throttles at random, a clean pair still gets its
+ * certificate, and is not red. */
+Test(decide, rejections_at_random_cost_blocks_not_the_verdict)
+{
+    struct wf_rng r = { 48, 1, 0 };
+    int passed = 0;
+
+    for (int run = 0; run < 200; run++) {
+        struct wf_gate *g = gate_of(0, 0, 0);
+        for (int i = 0; i < 48; i++) {
+            struct wf_gate_block b = feed_block(&r, i, 0.004, 0);
+            b.rejected = i % 4 == 1;
+            b.y[wf_rng_next_below(&r, 4)] += b.rejected ? 0.12 : 0;
+            feed_add(g, 0, &b);
+            (void)feed_decide(g);
+        }
+        cr_assert_neq(feed_verdict(g, 0), WF_GATE_VERDICT_FAIL);
+        passed += feed_verdict(g, 0) == WF_GATE_VERDICT_PASS;
+        wf_gate_free(g);
+    }
+    cr_assert_geq(passed, 190);
+}
+
 /* --- settled --- */
 
 Test(decide, wrong_stays_whatever_follows)
