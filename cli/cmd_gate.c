@@ -69,7 +69,8 @@ static enum wf_status check_options(const struct wf_args *a, struct wf_error *er
     if (status == WF_OK && wf_args_flag(a, "cold") && wf_args_flag(a, "hot")) {
         status = wf_errorf(err, WF_EINVAL, "--cold and --hot exclude each other");
     }
-    return status == WF_OK ? gate_outputs_check(a, err) : status;
+    const char *record = wf_args_string(a, resumes ? "resume" : "out");
+    return status == WF_OK ? gate_outputs_check(a, record, err) : status;
 }
 
 static enum wf_status read_numbers(const struct wf_args *a,

@@ -48,7 +48,7 @@ static enum wf_status check_options(const struct wf_args *a, struct wf_error *er
         return wf_errorf(err, WF_EINVAL,
                          "--out needs --wait: without it there is no record yet");
     }
-    return gate_outputs_check(a, err);
+    return gate_outputs_check(a, wf_args_string(a, "out"), err);
 }
 
 static enum wf_status read_options(const struct wf_args *a,

@@ -163,7 +163,7 @@ static int run_status(const struct wf_args *args)
 {
     struct wf_error err = { 0 };
     struct wf_api *api = NULL;
-    if (gate_outputs_check(args, &err) != WF_OK ||
+    if (gate_outputs_check(args, NULL, &err) != WF_OK ||
         wf_api_open(args, &api, &err) != WF_OK) {
         return wf_exit_error(&err);
     }

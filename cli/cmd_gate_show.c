@@ -34,7 +34,7 @@ static int run(const struct wf_args *args)
     struct wf_gate_record *record = NULL;
     bool torn = false;
     int code = WF_EXIT_INFRA;
-    enum wf_status status = gate_outputs_check(args, &err);
+    enum wf_status status = gate_outputs_check(args, wf_args_at(args, 0), &err);
     if (status == WF_OK) {
         status = wf_gate_record_read(wf_args_at(args, 0), true, &record, &torn, &err);
     }

@@ -166,8 +166,7 @@ static enum wf_status close_open_round(struct wf_gate_record *record,
 {
     int32_t round = 0;
     return wf_gate_record_open_round(record, 0, &round)
-               ? gate_run_void(record, writer, round, "cut short: the gate was killed",
-                               err)
+               ? gate_run_cut(record, writer, round, "the gate was killed", err)
                : WF_OK;
 }
 

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum format {
     FORMAT_TEXT,
@@ -41,14 +42,53 @@ static const struct {
               { "junit", FORMAT_JUNIT },
               { "json-file", FORMAT_JSON } };
 
-enum wf_status gate_outputs_check(const struct wf_args *args, struct wf_error *err)
+/* Two names of one file, as far as can be known before they are made. A device (or
+ * /dev/null) may well take several. */
+static bool same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    if (stat(a, &x) != 0 || stat(b, &y) != 0) {
+        return strcmp(a, b) == 0;
+    }
+    return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* A report must not go over the record that it is of, nor over another one. */
+static enum wf_status check_apart(const struct wf_args *args,
+                                  const char *record,
+                                  size_t i,
+                                  struct wf_error *err)
+{
+    const char *path = wf_args_string(args, files[i].option);
+    if (record != NULL && same_file(path, record)) {
+        return wf_errorf(err, WF_EINVAL,
+                         "--%s %s is the record's file: the report would be written "
+                         "over it; name another one",
+                         files[i].option, path);
+    }
+    for (size_t k = 0; k < i; k++) {
+        const char *other = wf_args_string(args, files[k].option);
+        if (other != NULL && same_file(path, other)) {
+            return wf_errorf(err, WF_EINVAL,
+                             "--%s and --%s name the same file %s: one would be "
+                             "written over the other",
+                             files[k].option, files[i].option, path);
+        }
+    }
+    return WF_OK;
+}
+
+enum wf_status gate_outputs_check(const struct wf_args *args,
+                                  const char *record,
+                                  struct wf_error *err)
 {
     enum format unused;
     enum wf_status status = read_format(args, &unused, err);
     for (size_t i = 0; i < sizeof files / sizeof files[0] && status == WF_OK; i++) {
         const char *path = wf_args_string(args, files[i].option);
         if (path != NULL) {
-            status = wf_results_probe(path, err);
+            status = check_apart(args, record, i, err);
+            status = status == WF_OK ? wf_results_probe(path, err) : status;
         }
     }
     return status;

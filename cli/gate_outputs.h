@@ -23,8 +23,11 @@
       "list unchanged and unsupported pairs, too" }
 /* clang-format on */
 
-/* Formats and files are good: to be asked before long work. */
-enum wf_status gate_outputs_check(const struct wf_args *args, struct wf_error *err);
+/* Formats and files are good, and none is the record's own file (NULL: there is none):
+ * to be asked before long work. */
+enum wf_status gate_outputs_check(const struct wf_args *args,
+                                  const char *record,
+                                  struct wf_error *err);
 /* Prints and writes all that is asked for; *ret_exit is the gate's exit status. */
 enum wf_status gate_outputs(const struct wf_args *args,
                             struct wf_gate_record *record,

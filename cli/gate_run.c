@@ -59,23 +59,41 @@ static enum wf_status begin_line(struct wf_json *line,
 
 /* --- lines --- */
 
+static enum wf_status set_words(struct wf_json *line,
+                                const char *key,
+                                const char *words,
+                                struct wf_error *err)
+{
+    char text[200];
+    (void)snprintf(text, sizeof text, "%.190s", words);
+    wf_make_printable(text);
+    return wf_json_set_string(line, key, text, err);
+}
+
+/* How a round ended. Empty texts: it did not end so. */
+struct ending {
+    int32_t round;
+    const char *void_why; /* nothing of it counts */
+    const char *cut;      /* somebody ended it early: what came of it counts */
+    int64_t took_ns;
+};
+
 /* Takes `line`, the runner's facts of the round or an empty object. */
 static enum wf_status end_round(struct wf_gate_record *record,
                                 struct gate_writer *writer,
-                                int32_t round,
-                                const char *why_void,
-                                int64_t took_ns,
+                                const struct ending *e,
                                 struct wf_json *line,
                                 struct wf_error *err)
 {
-    char why[200];
-    (void)snprintf(why, sizeof why, "%.190s", why_void);
-    wf_make_printable(why);
     enum wf_status status = begin_line(line, "round", record, err);
-    status = status == WF_OK ? wf_json_set_i64(line, "round", round, err) : status;
+    status = status == WF_OK ? wf_json_set_i64(line, "round", e->round, err) : status;
     status = status == WF_OK ? wf_json_set_i64(line, "group", GROUP, err) : status;
-    status = status == WF_OK ? wf_json_set_string(line, "void", why, err) : status;
-    status = status == WF_OK ? wf_json_set_i64(line, "took_ns", took_ns, err) : status;
+    status = status == WF_OK ? set_words(line, "void", e->void_why, err) : status;
+    if (status == WF_OK && e->cut[0] != '\0') {
+        status = set_words(line, "cut", e->cut, err);
+    }
+    status =
+        status == WF_OK ? wf_json_set_i64(line, "took_ns", e->took_ns, err) : status;
     if (status != WF_OK) {
         wf_json_free(line);
         return status;
@@ -83,13 +101,18 @@ static enum wf_status end_round(struct wf_gate_record *record,
     return gate_run_line(record, writer, line, err);
 }
 
-enum wf_status gate_run_void(struct wf_gate_record *record,
-                             struct gate_writer *writer,
-                             int32_t round,
-                             const char *why,
-                             struct wf_error *err)
+/* What had come counts: whoever ended the round may have seen it, and to leave out
+ * what somebody has seen is to choose (docs/gate.md). */
+enum wf_status gate_run_cut(struct wf_gate_record *record,
+                            struct gate_writer *writer,
+                            int32_t round,
+                            const char *why,
+                            struct wf_error *err)
 {
-    return end_round(record, writer, round, why, 0, wf_json_object(), err);
+    char off[200] = "";
+    (void)wf_gate_record_level_is_off(record, GROUP, off, sizeof off);
+    const struct ending e = { .round = round, .void_why = off, .cut = why };
+    return end_round(record, writer, &e, wf_json_object(), err);
 }
 
 static enum wf_status close_gate(struct run *r,
@@ -250,19 +273,23 @@ static enum wf_status run_round(struct run *r, bool *ret_go_on, struct wf_error 
     if (facts == NULL) {
         facts = wf_json_object();
     }
-    if (outcome != WF_OK) {
+    const bool cut = outcome == WF_ECANCELLED;
+    if (outcome != WF_OK && !cut) {
         (void)snprintf(off, sizeof off, "%.190s", why.text);
     } else {
         (void)wf_gate_record_level_is_off(r->record, GROUP, off, sizeof off);
     }
-    enum wf_status status = end_round(r->record, r->writer, r->round, off,
-                                      wf_monotonic_ns() - began_ns, facts, err);
+    const struct ending e = { .round = r->round,
+                              .void_why = off,
+                              .cut = cut ? why.text : "",
+                              .took_ns = wf_monotonic_ns() - began_ns };
+    enum wf_status status = end_round(r->record, r->writer, &e, facts, err);
     if (status != WF_OK) {
         return status;
     }
     gate_live_decided(r->live, r->record);
     *ret_go_on = true;
-    if (outcome == WF_OK || outcome == WF_ECANCELLED) {
+    if (outcome == WF_OK || cut) {
         r->failures = 0;
         return WF_OK;
     }

@@ -24,11 +24,12 @@ enum wf_status gate_run_static(const struct gate_plan *plan,
                                const struct wf_gate_record *record,
                                struct wf_json **ret,
                                struct wf_error *err);
-/* Ends a round that was cut short. */
-enum wf_status gate_run_void(struct wf_gate_record *record,
-                             struct gate_writer *writer,
-                             int32_t round,
-                             const char *why,
-                             struct wf_error *err);
+/* Ends a round that was cut short by somebody: what had come of it counts, the rest is
+ * lost. */
+enum wf_status gate_run_cut(struct wf_gate_record *record,
+                            struct gate_writer *writer,
+                            int32_t round,
+                            const char *why,
+                            struct wf_error *err);
 
 #endif

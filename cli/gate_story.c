@@ -185,9 +185,10 @@ static enum wf_status take_line(struct walk *w,
         if (w->blocks) {
             print_block(v, round, i);
         }
-        if (!b.rejected) {
-            status = wf_gate_add_block(w->gate, 0, &b, err);
+        for (unsigned k = 0; (is_void || !whole_block) && k < WF_GATE_SLOTS; k++) {
+            b.y[k] = 0; /* says nothing, not even as a rejected one */
         }
+        status = wf_gate_add_block(w->gate, 0, &b, err);
         add_row(w->table, w->gate, &b, why);
         i++;
     }
@@ -244,11 +245,14 @@ static enum wf_status print_evidence(const struct wf_gate_record *record,
         status = walk(record, p, &w, err);
     }
     if (status == WF_OK) {
+        char d0[24], d1[24];
+        wf_gate_format_margin(p->margins.d0, d0, sizeof d0);
+        wf_gate_format_margin(p->margins.d1, d1, sizeof d1);
         (void)wf_table_print(w.table);
         wf_say(
             "order: B base, C candidate; for slower: evidence against 'slower by at most "
-            "%.3g %%'; for pass: against 'slower by %.3g %% or more'",
-            100 * p->margins.d0, 100 * p->margins.d1);
+            "%s'; for pass: against 'slower by %s or more'",
+            d0, d1);
     }
     wf_table_free(w.table);
     wf_gate_free(w.gate);

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -60,7 +61,8 @@ static void add_row(struct wf_table *t,
                     const struct wf_gate_report *r,
                     const struct wf_gate_row *row)
 {
-    char effect[32] = "-", interval[64] = "-", blocks[32], margins[64], finding[48];
+    char effect[32] = "-", interval[64] = "-", blocks[32], margins[64], d1[24],
+         finding[48];
     const struct wf_gate_figures *f = &row->figures;
     if (f->blocks > 0) {
         wf_gate_format_effect(f->effect, effect, sizeof effect);
@@ -68,8 +70,9 @@ static void add_row(struct wf_table *t,
     }
     (void)snprintf(blocks, sizeof blocks, "%d%s", f->blocks,
                    r->measured && f->lost > 0 ? "*" : "");
-    (void)snprintf(margins, sizeof margins, "%.3g/%.3g %%", 100 * f->margins.d0,
-                   100 * f->margins.d1);
+    wf_gate_format_margin(f->margins.d0, margins, sizeof margins);
+    wf_gate_format_margin(f->margins.d1, d1, sizeof d1);
+    (void)snprintf(strchr(margins, ' '), sizeof margins / 2, "/%s", d1);
     (void)snprintf(finding, sizeof finding, "%s%s", wf_gate_finding_name(row->finding),
                    row->waived == WF_GATE_WAIVED ? " (waived)" : "");
     const char *const cell[] = { finding,
@@ -102,7 +105,8 @@ static void print_table(const struct wf_gate_report *r,
         fprintf(stderr, "wavefarm: no memory for the table\n");
     }
     if (lost > 0) {
-        wf_say("* some blocks were rejected (throttled or faulty) and count nothing");
+        wf_say(
+            "* some blocks were rejected or not run: effect and interval are of the others");
     }
     wf_table_free(t);
 }
@@ -178,14 +182,18 @@ static void print_devices(const struct wf_gate_report *r)
 
 static void print_footer(const struct wf_gate_report *r)
 {
+    char cut[48] = "";
+    if (r->cut_rounds > 0) {
+        (void)snprintf(cut, sizeof cut, ", %zu cut short", r->cut_rounds);
+    }
     print_counts(r);
     if (r->bursts > 0) {
         wf_say("%zu pair%s under one error rate (m); %" PRIu64 " bursts, %" PRIu64
-               " launches in %zu rounds (%zu void), %.1f s",
+               " launches in %zu rounds (%zu void%s), %.1f s",
                r->compared, r->compared == 1 ? "" : "s", r->bursts, r->launches,
-               r->rounds, r->void_rounds, (double)r->took_ns / 1e9);
+               r->rounds, r->void_rounds, cut, (double)r->took_ns / 1e9);
     } else if (r->rounds > 0) {
-        wf_say("%zu rounds (%zu void), %.1f s", r->rounds, r->void_rounds,
+        wf_say("%zu rounds (%zu void%s), %.1f s", r->rounds, r->void_rounds, cut,
                (double)r->took_ns / 1e9);
     }
     if (r->bursts > 0) {

@@ -4,7 +4,8 @@
  *   {"kind":"header", ...}  gate, seed, rule, packs with provenance, suite, policy, and
  *                           the pairs with their margins: written before any launch
  *   {"kind":"pair", ...}    one pair's part of one round (runner/pair.h)
- *   {"kind":"round", ...}   the round's facts; "void": why nothing of it counts
+ *   {"kind":"round", ...}   the round's facts; "void": why nothing of it counts; "cut":
+ *                           who ended it early (what had come of it counts)
  *   {"kind":"close", ...}   no more rounds on a group ("group": null: on all of them),
  *                           with the reason: "cancelled" or "not-run"
  *   {"kind":"static", ...}  static comparison, kept for the report
@@ -91,7 +92,7 @@ const struct wf_json *wf_gate_record_line(const struct wf_gate_record *r, size_t
 /* Number of the pair with this key; false: there is none. */
 bool wf_gate_record_find(const struct wf_gate_record *r, const char *key, size_t *ret);
 /* A round of the device group that no line has ended yet (the gate was killed in it):
- * to be closed by a round line with "void". */
+ * to be closed by a round line, so that what had come of it counts. */
 bool wf_gate_record_open_round(const struct wf_gate_record *r,
                                int device,
                                int32_t *ret_round);

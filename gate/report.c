@@ -204,6 +204,28 @@ static int64_t time_of_phases(const struct wf_json *pair)
 #define BATCHES 7u
 #define SLOTS   4u
 
+/* What the rejected blocks say of the arms. */
+static void take_rejected(struct wf_gate_row *row, const struct wf_json *blocks)
+{
+    for (const struct wf_json *b = blocks != NULL ? wf_json_first(blocks) : NULL;
+         b != NULL; b = wf_json_next(b)) {
+        const struct wf_json *y = wf_json_find(b, "y");
+        const int64_t mask = integer(b, "mask");
+        double sum[2] = { 0, 0 };
+        if (report_text(b, "rejected")[0] == '\0' || y == NULL) {
+            continue;
+        }
+        for (size_t i = 0; i < SLOTS; i++) {
+            const struct wf_json *item = wf_json_at(y, i);
+            double v = (double)NAN;
+            (void)(item != NULL && wf_json_as_f64(item, &v));
+            sum[mask >> i & 1] += v;
+        }
+        row->rejected += isfinite(sum[0] + sum[1]);
+        row->rejected_slower += sum[1] > sum[0];
+    }
+}
+
 static void take_pair_line(struct wf_gate_report *r,
                            struct wf_gate_row *const *by_pair,
                            const struct wf_json *line)
@@ -217,6 +239,7 @@ static void take_pair_line(struct wf_gate_report *r,
     if (wf_gate_record_find(r->record, report_text(line, "pair"), &index) &&
         by_pair[index] != NULL) {
         by_pair[index]->took_ns += time_of_phases(line);
+        take_rejected(by_pair[index], blocks);
         by_pair[index]->launches += n * SLOTS * BATCHES * batch;
     }
 }
@@ -231,6 +254,7 @@ static void take_line(struct wf_gate_report *r,
     } else if (strcmp(kind, "round") == 0) {
         r->rounds++;
         r->void_rounds += report_text(line, "void")[0] != '\0';
+        r->cut_rounds += report_text(line, "cut")[0] != '\0';
         r->took_ns += integer(line, "took_ns");
     } else if (strcmp(kind, "static") == 0) {
         r->statics = wf_json_find(line, "entries");

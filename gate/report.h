@@ -68,7 +68,9 @@ struct wf_gate_row {
     const struct wf_json *telling;       /* the pair's record that says most; NULL */
     int64_t took_ns;                     /* in all rounds, 0: not told */
     uint64_t launches;                   /* timed and untimed ones of the blocks */
-    char words[WF_GATE_WORDS];           /* why, one line */
+    size_t rejected, rejected_slower; /* blocks that have values all the same; of these
+                                         with the candidate the slower one */
+    char words[WF_GATE_WORDS];        /* why, one line */
 };
 
 struct wf_gate_device_view {
@@ -95,7 +97,7 @@ struct wf_gate_report {
     bool modelled; /* a runtime whose times are a model's */
     bool strict;
     uint64_t launches, bursts;
-    size_t rounds, void_rounds;
+    size_t rounds, void_rounds, cut_rounds;
     int64_t took_ns;
     enum wf_gate_outcome outcome;
     char headline[WF_GATE_WORDS];
@@ -114,6 +116,8 @@ enum wf_status wf_gate_report_create(struct wf_gate_record *record,
 void wf_gate_report_free(struct wf_gate_report *r);
 
 /* "+3.1 %", "-0.4 %": a log ratio as people read it; "?" where it is none. */
+/* "2 %", "65 %": what a margin is as a ratio, to two digits. */
+void wf_gate_format_margin(double log_ratio, char *ret, size_t n);
 void wf_gate_format_effect(double log_ratio, char *ret, size_t n);
 /* "2.2 to 4.0 %"; open ends in words. */
 void wf_gate_format_interval(double low, double high, char *ret, size_t n);

@@ -222,6 +222,7 @@ enum wf_status wf_gate_report_json(const struct wf_gate_report *r,
     put_take(&b, v, "notes", notes_json(&b, r));
     put_count(&b, v, "rounds", r->rounds);
     put_count(&b, v, "void_rounds", r->void_rounds);
+    put_count(&b, v, "cut_rounds", r->cut_rounds);
     put_count(&b, v, "bursts", r->bursts);
     put_count(&b, v, "launches", r->launches);
     put_number(&b, v, "took_s", (double)r->took_ns / 1e9);

@@ -49,6 +49,12 @@ void wf_gate_format_effect(double log_ratio, char *ret, size_t n)
     }
 }
 
+void wf_gate_format_margin(double log_ratio, char *ret, size_t n)
+{
+    const double p = percent(log_ratio);
+    (void)snprintf(ret, n, p < 9.95 ? "%.2g %%" : "%.0f %%", p);
+}
+
 void wf_gate_format_interval(double low, double high, char *ret, size_t n)
 {
     if (isfinite(low) && isfinite(high)) {
@@ -137,19 +143,39 @@ static void effect_words(const struct wf_gate_figures *f, char *ret, size_t n)
     }
 }
 
-static void time_words(const struct wf_gate_row *row, char *ret, size_t n)
+/* A margin that is wider than the usual one is a weaker promise: who made it so. */
+static void wider_words(const struct wf_gate_report *r,
+                        const struct wf_gate_row *row,
+                        char *ret,
+                        size_t n)
 {
-    char effect[128];
+    const struct wf_gate_margins usual = WF_GATE_MARGINS_DEFAULT;
+    ret[0] = '\0';
+    if (row->figures.margins.d1 > usual.d1) {
+        (void)snprintf(ret, n, " (wider than usual, by %.80s)",
+                       wf_gate_margin_source(r, row->pair));
+    }
+}
+
+static void time_words(const struct wf_gate_report *r,
+                       const struct wf_gate_row *row,
+                       char *ret,
+                       size_t n)
+{
+    char wider[128];
+    char effect[128], d1[32];
     const struct wf_gate_figures *f = &row->figures;
     effect_words(f, effect, sizeof effect);
+    wf_gate_format_margin(f->margins.d1, d1, sizeof d1);
+    wider_words(r, row, wider, sizeof wider);
     if (row->finding == WF_GATE_IS_SLOWER) {
-        (void)snprintf(ret, n, "%s, promised to catch %.3g %%", effect,
-                       100 * f->margins.d1);
+        (void)snprintf(
+            ret, n, "%s, promised to catch %s",
+            isnan(f->effect) ? "slower in blocks that were rejected" : effect, d1);
     } else if (row->finding == WF_GATE_IS_IMPROVED) {
         (void)snprintf(ret, n, "%s", effect);
     } else {
-        (void)snprintf(ret, n, "slower by %.3g %% is excluded: %s", 100 * f->margins.d1,
-                       effect);
+        (void)snprintf(ret, n, "slower by %s is excluded%s: %s", d1, wider, effect);
     }
 }
 
@@ -170,6 +196,19 @@ static void undecided_words(const struct wf_gate_row *row, char *ret, size_t n)
                    f->blocks, effect);
 }
 
+/* Why the last of the line's blocks was rejected. */
+static const char *last_rejected(const struct wf_json *line)
+{
+    const char *ret = "";
+    const struct wf_json *blocks = line != NULL ? wf_json_find(line, "blocks") : NULL;
+    for (const struct wf_json *b = blocks != NULL ? wf_json_first(blocks) : NULL;
+         b != NULL; b = wf_json_next(b)) {
+        const char *why = report_text(b, "rejected");
+        ret = why[0] != '\0' ? why : ret;
+    }
+    return ret;
+}
+
 static void broken_words(const struct wf_gate_report *r,
                          const struct wf_gate_row *row,
                          char *ret,
@@ -181,8 +220,10 @@ static void broken_words(const struct wf_gate_report *r,
     const char *note = report_text(row->telling, "note");
     switch ((int)row->figures.reason) {
     case WF_GATE_REASON_BLOCKS_LOST:
+        note = note[0] != '\0' ? note : last_rejected(row->telling);
         (void)snprintf(ret, n, "%d blocks were rejected%s%.200s", row->figures.lost,
-                       note[0] != '\0' ? ": " : " (throttled or faulty)", note);
+                       note[0] != '\0' ? ": " : " (throttled, faulty or not run)",
+                       note);
         return;
     case WF_GATE_REASON_SENTINEL:
         (void)snprintf(ret, n, "the device cannot be trusted: %s", device);
@@ -246,7 +287,7 @@ static void say(const struct wf_gate_report *r,
     case WF_GATE_IS_SLOWER:
     case WF_GATE_IS_IMPROVED:
     case WF_GATE_IS_PASS:
-        time_words(row, ret, n);
+        time_words(r, row, ret, n);
         return;
     case WF_GATE_IS_REMOVED:
         removed_words(row, ret, n);
@@ -274,6 +315,28 @@ static void say(const struct wf_gate_report *r,
     (void)snprintf(ret, n, "the gate is not over");
 }
 
+#define TELLING_REJECTIONS 8u
+
+/* A candidate that takes the clock down has its slow blocks rejected: whose slots were
+ * the slower ones tells it from a device that throttles by itself. */
+static void say_rejected(struct wf_gate_row *row)
+{
+    const size_t used = strlen(row->words);
+    const size_t n = row->rejected;
+    const bool decided_by_time = row->finding == WF_GATE_IS_SLOWER ||
+                                 row->finding == WF_GATE_IS_PASS ||
+                                 row->finding == WF_GATE_IS_UNDECIDED ||
+                                 row->figures.reason == WF_GATE_REASON_BLOCKS_LOST;
+    if (n == 0 || !decided_by_time) {
+        return;
+    }
+    const bool suspect = n >= TELLING_REJECTIONS && 8 * row->rejected_slower >= 7 * n;
+    (void)snprintf(row->words + used, sizeof(row->words) - used,
+                   "; the candidate was the slower one in %zu of %zu rejected blocks%s",
+                   row->rejected_slower, n,
+                   suspect ? ": it may be what takes the clock down" : "");
+}
+
 /* What the waiver does, behind the words. */
 static void say_waiver(struct wf_gate_row *row)
 {
@@ -299,6 +362,7 @@ static void say_waiver(struct wf_gate_row *row)
 void report_words(const struct wf_gate_report *r, struct wf_gate_row *row)
 {
     say(r, row, row->words, sizeof(row->words));
+    say_rejected(row);
     say_waiver(row);
 }
 
