@@ -315,7 +315,7 @@ static void say(const struct wf_gate_report *r,
     (void)snprintf(ret, n, "the gate is not over");
 }
 
-#define TELLING_REJECTIONS 8u
+#define TELLING_REJECTIONS 6u
 
 /* A candidate that takes the clock down has its slow blocks rejected: whose slots were
  * the slower ones tells it from a device that throttles by itself. */

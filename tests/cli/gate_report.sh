@@ -73,6 +73,15 @@ expect 4 "no-verdict: no verdict: inconclusive where all must be decided, 1 inco
     wavefarm gate show "$record" --strict
 outcome 3 "1 not decided" a/k=0 b/k=lost
 outcome 1 "1 slower of 2" a/k=0.05 b/k=lost
+# A candidate that takes the clock down does not get rid of its slow blocks by that.
+outcome 1 "1 slower of 2" a/k=throttles b/k=0
+[[ $OUTPUT == *"slower in blocks that were rejected, promised to catch 2 %; the candidate was the slower one in 7 of 7 rejected blocks: it may be what takes the clock down"* ]] ||
+    fail "$OUTPUT"
+expect 0 "bit by bit" wavefarm gate replay "$record"
+# A wide margin is a weak promise: as a ratio, and with who made it wide.
+record_of a/k=0
+sed -i '1s/"d1":0.02,/"d1":0.5,/' "$record"
+expect 0 "slower by 65 % is excluded (wider than usual, by default)" wavefarm gate show "$record" --format markdown
 outcome 3 "nothing could be compared" a/k=unsupported b/k=removed
 outcome 3 "sentinels of device 0: FAILED" a/k=0 b/k=0 --sentinels same
 [[ $OUTPUT == *"the device cannot be trusted"* ]] || fail "$OUTPUT"

@@ -8,8 +8,8 @@
  *       CASE/KERNEL=WHAT ...  > record.jsonl
  *
  * WHAT: a number (log ratio candidate / base), wrong, base-wrong, new, removed,
- * unchanged, unsupported, lost, noisy. --rounds N: ends after N rounds, in the middle
- * of round N + 1, without a verdict. */
+ * unchanged, unsupported, lost, throttles (15 % slower, by the clock), noisy. --rounds
+ * N: ends after N rounds, in the middle of round N + 1, without a verdict. */
 #include "core/parse.h"
 #include "core/rng.h"
 #include "gate/header.h"
@@ -83,7 +83,7 @@ static bool is(const char *what, const char *name)
 
 static double effect_of(const char *what)
 {
-    double v = 0;
+    double v = is(what, "throttles") ? 0.14 : 0;
     (void)wf_parse_f64(what, "effect", -1, 1, &v, NULL);
     return v;
 }
@@ -140,7 +140,10 @@ static struct wf_json *block(struct maker *m, uint8_t mask, const char *what)
     (void)wf_json_set_i64(b, "mask", mask, NULL);
     (void)wf_json_set_take(b, "y", y, NULL);
     (void)wf_json_set_take(b, "t_ns", t, NULL);
-    (void)wf_json_set_string(b, "rejected", is(what, "lost") ? "throttled: power" : "",
+    (void)wf_json_set_string(b, "rejected",
+                             is(what, "lost")        ? "throttled: power"
+                             : is(what, "throttles") ? "the clock fell"
+                                                     : "",
                              NULL);
     return b;
 }
