@@ -50,7 +50,8 @@ static enum wf_status read_margin(const struct wf_json *v,
         !(ret->d0 >= 0 && ret->d1 - ret->d0 >= 1e-5 && ret->d1 <= 1)) {
         status =
             wf_errorf(err, WF_EINVAL,
-                      "d0 %g and d1 %g: 0 <= d0 < d1 <= 1 is wanted (0.02 is 2 %%)",
+                      "d0 %g and d1 %g: 0 <= d0 < d1 <= 1 is wanted, at least 0.00001 "
+                      "apart (0.02 is 2 %%)",
                       ret->d0, ret->d1);
     }
     return status;
@@ -237,7 +238,7 @@ static enum wf_status opt_member(const struct wf_json *v,
 {
     *ret = wf_json_find(v, key);
     if (*ret != NULL && wf_json_type(*ret) != type) {
-        return wf_errorf(err, WF_EPARSE, "%s must be an %s, not %s", key,
+        return wf_errorf(err, WF_EPARSE, "%s must be %s, not %s", key,
                          wf_json_type_name(type),
                          wf_json_type_name(wf_json_type(*ret)));
     }

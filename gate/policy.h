@@ -72,6 +72,15 @@ int wf_gate_policy_margins(const struct wf_gate_policy *p,
                            const char *kernel,
                            struct wf_gate_margins *m);
 
+/* Rows of "margins", and whether row i is for this suite and fits the pair. */
+size_t wf_gate_policy_margin_count(const struct wf_gate_policy *p);
+bool wf_gate_policy_margin_suite(const struct wf_gate_policy *p,
+                                 size_t i,
+                                 const char *suite);
+bool wf_gate_policy_margin_fits(const struct wf_gate_policy *p,
+                                size_t i,
+                                const char *case_name,
+                                const char *kernel);
 size_t wf_gate_policy_waiver_count(const struct wf_gate_policy *p);
 const struct wf_gate_waiver *wf_gate_policy_waiver(const struct wf_gate_policy *p,
                                                    size_t i);

@@ -37,6 +37,27 @@ int wf_gate_policy_max_age_days(const struct wf_gate_policy *p)
     return p->max_age_days;
 }
 
+size_t wf_gate_policy_margin_count(const struct wf_gate_policy *p)
+{
+    return p->margin_count;
+}
+
+bool wf_gate_policy_margin_suite(const struct wf_gate_policy *p,
+                                 size_t i,
+                                 const char *suite)
+{
+    return wf_glob_match(p->margin[i].suite, suite);
+}
+
+bool wf_gate_policy_margin_fits(const struct wf_gate_policy *p,
+                                size_t i,
+                                const char *case_name,
+                                const char *kernel)
+{
+    return wf_glob_match(p->margin[i].case_name, case_name) &&
+           wf_glob_match(p->margin[i].kernel, kernel);
+}
+
 int wf_gate_policy_margins(const struct wf_gate_policy *p,
                            const char *suite,
                            const char *case_name,
@@ -45,12 +66,10 @@ int wf_gate_policy_margins(const struct wf_gate_policy *p,
 {
     int found = -1;
     for (size_t i = 0; i < p->margin_count; i++) {
-        const struct policy_margin *row = &p->margin[i];
-        if (wf_glob_match(row->suite, suite) &&
-            wf_glob_match(row->case_name, case_name) &&
-            wf_glob_match(row->kernel, kernel)) {
-            m->d0 = row->d0;
-            m->d1 = row->d1;
+        if (wf_gate_policy_margin_suite(p, i, suite) &&
+            wf_gate_policy_margin_fits(p, i, case_name, kernel)) {
+            m->d0 = p->margin[i].d0;
+            m->d1 = p->margin[i].d1;
             found = (int)i;
         }
     }

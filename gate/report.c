@@ -373,56 +373,6 @@ enum wf_status report_note(struct wf_gate_report *r,
     return WF_OK;
 }
 
-static enum wf_status note_waiver(struct wf_gate_report *r,
-                                  size_t i,
-                                  bool used,
-                                  struct wf_error *err)
-{
-    const struct wf_gate_waiver *w = wf_gate_policy_waiver(r->policy, i);
-    const char *today = report_text(r->header, "created");
-    enum wf_status status = WF_OK;
-    if (wf_gate_waiver_expired(w, today)) {
-        status = report_note(r, err, "waivers[%zu] of %s expired on %s%s", i, w->author,
-                             w->expires, used ? ": it waives nothing any more" : "");
-    } else if (!used) {
-        status = report_note(
-            r, err, "waivers[%zu] of %s is not used: nothing of %s/%s needs it", i,
-            w->author, w->case_glob, w->kernel_glob);
-    }
-    if (status == WF_OK && w->what == WF_GATE_WAIVE_SLOWER && isnan(w->limit)) {
-        status = report_note(r, err,
-                             "waivers[%zu] of %s has no limit: a slowdown of any size "
-                             "is waived",
-                             i, w->author);
-    }
-    return status;
-}
-
-static enum wf_status note_all(struct wf_gate_report *r,
-                               const bool *used,
-                               struct wf_error *err)
-{
-    size_t narrow = 0;
-    enum wf_status status = WF_OK;
-    for (size_t i = 0; i < wf_gate_policy_waiver_count(r->policy) && status == WF_OK;
-         i++) {
-        status = note_waiver(r, i, used[i], err);
-    }
-    for (size_t i = 0; i < r->row_count; i++) {
-        const struct wf_gate_margins *m = &r->row[i].figures.margins;
-        narrow += m->tau > 0 && m->d0 < 3 * m->tau;
-    }
-    if (status == WF_OK && narrow > 0) {
-        status =
-            report_note(r, err,
-                        "%zu pairs have a margin d0 below three times the measured "
-                        "effect of process starts: the guarantee does not cover it "
-                        "there",
-                        narrow);
-    }
-    return status;
-}
-
 /* A gate that found nothing to judge must not pass. */
 static bool anything_judged(const struct wf_gate_report *r)
 {
@@ -508,7 +458,7 @@ static enum wf_status build(struct wf_gate_report *r,
     if (status == WF_OK) {
         count_statics(r, used);
         qsort(r->row, r->row_count, sizeof(*r->row), compare_rows);
-        status = note_all(r, used, err);
+        status = report_notes(r, used, err);
     }
     for (size_t i = 0; i < r->row_count && status == WF_OK; i++) {
         report_words(r, &r->row[i]);

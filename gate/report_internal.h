@@ -22,6 +22,10 @@ enum wf_status report_note(struct wf_gate_report *r,
                            struct wf_error *err,
                            const char *fmt,
                            ...) __attribute__((format(printf, 3, 4)));
+/* Notes on the policy's rows; used[i]: waiver i waives something. */
+enum wf_status report_notes(struct wf_gate_report *r,
+                            const bool *used,
+                            struct wf_error *err);
 /* The device in words, for headings. */
 void report_device(const struct wf_gate_report *r, char *ret, size_t n);
 

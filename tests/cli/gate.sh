@@ -136,6 +136,7 @@ expect 2 "waivers[0]: member \"expires\" is missing" policy "\"waivers\": [{$wai
 expect 2 "a day is 2026-12-31" policy "\"waivers\": [{$waiver, \"expires\": \"2026-02-30\"}]"
 expect 2 "limit bounds how much slower" policy "\"waivers\": [{$waiver, \"expires\": \"2999-01-01\", \"limit\": 1}]"
 expect 2 "waiver" policy '"waiver": []'
+expect 2 "margins must be an array, not an object" policy '"margins": {}'
 expect 2 "margins[0]: d0 0.03 and d1 0.02" policy '"margins": [{"d0": 0.03, "d1": 0.02}]'
 expect 2 "static" policy '"static": {"rule": []}'
 expect 3 "the policy wants an ancestor of the candidate as base" policy '"baseline": {"ancestor": true}'

@@ -79,6 +79,9 @@ outcome 1 "1 slower of 2" a/k=throttles b/k=0
     fail "$OUTPUT"
 expect 0 "bit by bit" wavefarm gate replay "$record"
 # A wide margin is a weak promise: as a ratio, and with who made it wide.
+echo '{"schema":"wavefarm.gate-policy/1","margins":[{"case":"a","d0":0.01,"d1":0.5},{"case":"aa","d0":0,"d1":1}]}' >"$WORK/policy.json"
+outcome 0 "margins[1] is not used: no pair fits it" a/k=0 --policy "$WORK/policy.json"
+[[ $OUTPUT != *"margins[0]"* ]] || fail "$OUTPUT"
 record_of a/k=0
 sed -i '1s/"d1":0.02,/"d1":0.5,/' "$record"
 expect 0 "slower by 65 % is excluded (wider than usual, by default)" wavefarm gate show "$record" --format markdown
