@@ -212,7 +212,10 @@ static struct finding judge_answers(const struct record_part *part, bool timed)
         return with_right(part, timed);
     case UNKNOWN:
         return FINDING(INCONCLUSIVE, NOT_RUN);
-    case REFUSED: /* what the base could do is lost: a regression */
+    case REFUSED:              /* what the base could do is lost: a regression */
+        if (base == UNKNOWN) { /* could it? nobody knows */
+            return FINDING(INCONCLUSIVE, NOT_RUN);
+        }
         return base == RIGHT ? FINDING(FAIL, WRONG)
                              : FINDING(INCONCLUSIVE, NOT_SUPPORTED);
     case WRONG:
