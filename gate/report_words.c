@@ -368,6 +368,24 @@ void report_words(const struct wf_gate_report *r, struct wf_gate_row *row)
 
 /* --- of the whole gate --- */
 
+/* The margin covers only what has been measured. */
+static void say_unknown_tau(struct wf_gate_report *r)
+{
+    const size_t used = strlen(r->guarantee);
+    size_t timed = 0, unknown = 0;
+    for (size_t i = 0; i < r->row_count; i++) {
+        const bool is_timed = r->row[i].figures.blocks > 0;
+        timed += is_timed;
+        unknown += is_timed && !(r->row[i].figures.margins.tau > 0);
+    }
+    if (unknown > 0) {
+        (void)snprintf(r->guarantee + used, sizeof(r->guarantee) - used,
+                       " For %zu of %zu pairs no tau is known here: an A/A gate "
+                       "(--same) measures it.",
+                       unknown, timed);
+    }
+}
+
 void report_guarantee(struct wf_gate_report *r)
 {
     const double alpha = report_number(report_object(r->header, "rule"), "alpha");
@@ -387,6 +405,7 @@ void report_guarantee(struct wf_gate_report *r)
         "measured (tau) and covered by the margin (d0 >= 3 tau) and the sign "
         "process.",
         1 / alpha);
+    say_unknown_tau(r);
 }
 
 const char *wf_gate_margin_source(const struct wf_gate_report *r, size_t pair)

@@ -28,7 +28,7 @@ for text in "MISMATCH: 12 of 64 elements differ: D[0, 17] got 0, want 2.5; likel
     "24 blocks were rejected: throttled: power" "the base's answer is MISMATCH, the candidate's is right" \
     "neither slower nor the certificate after 24 blocks" "3.8 % faster (-4.2 to -3.4 %)" \
     "slower by 2 % is excluded" "neither arm does this case: only f32" "not launched" \
-    "sentinels of device 0: good" "red at most once in 100" "any noise inside a process" \
+    "sentinels of device 0: good" "red at most once in 100" "any noise inside a process" "pairs no tau is known here" \
     "10 pairs under one error rate (m); 456 bursts, 12768 launches in 24 rounds (0 void), 36.0 s" "default"; do
     [[ $OUTPUT == *"$text"* ]] || fail "'$text' is not in the report: $OUTPUT"
 done
