@@ -75,12 +75,26 @@ enum wf_status gate_farm_finish(struct wf_api *api,
 
 /* --- status --- */
 
+/* In the report's words: a gate without a verdict is not green. */
+static const char *end_of(const struct wf_json *gate)
+{
+    const struct wf_json *r = wf_json_find(gate, "red");
+    bool red = false, infrastructure = false;
+    if (r == NULL || !wf_json_as_bool(r, &red)) {
+        return "";
+    }
+    (void)wf_json_opt_bool(gate, "infrastructure", &infrastructure, NULL);
+    return red                                             ? "red"
+           : strcmp(text(gate, "state"), "cancelled") == 0 ? "cancelled"
+           : infrastructure                                ? "no verdict"
+                                                           : "green";
+}
+
 static void add_gate(struct wf_table *t, const struct wf_json *gate)
 {
     char counts[4][32], verdicts[256] = "";
     static const char *const keys[] = { "pairs", "groups", "rounds" };
     int64_t n = 0;
-    bool red = false;
     for (size_t i = 0; i < 3; i++) {
         n = 0;
         (void)wf_json_opt_i64(gate, keys[i], 0, INT64_MAX, &n, NULL);
@@ -94,13 +108,9 @@ static void add_gate(struct wf_table *t, const struct wf_json *gate)
                      used > 0 ? ", " : "", n, wf_json_key(v));
         }
     }
-    const struct wf_json *r = wf_json_find(gate, "red");
-    const bool ended = r != NULL && wf_json_as_bool(r, &red);
     const char *cell[] = { text(gate, "id"),
                            text(gate, "state"),
-                           !ended ? ""
-                           : red  ? "red"
-                                  : "not red",
+                           end_of(gate),
                            text(gate, "suite"),
                            counts[0],
                            counts[1],

@@ -93,12 +93,13 @@ static int one_run(struct wf_api *api, const struct wf_args *args, struct wf_err
         status = wf_farm_run_wait(api, run, err);
     }
     if (status == WF_OK) {
-        status = print_run(api, run, json, err);
-    }
-    if (status == WF_OK) {
         status = wf_farm_results_fetch(api, run, false, &r, err);
     }
+    if (status == WF_OK) {
+        status = print_run(api, run, json, err);
+    }
     if (status != WF_OK) {
+        wf_results_free(&r);
         return wf_exit_error(err);
     }
     for (size_t i = 0; i < r.count; i++) {

@@ -88,6 +88,12 @@ static enum wf_status fetch_expected(struct wf_api *api,
     if (of_file != NULL && wf_json_as_i64(of_file, &expected) && expected > tasks) {
         tasks = expected;
     }
+    const char *kind = wf_json_string(wf_json_find(info, "kind"));
+    if (status == WF_OK && kind != NULL && strcmp(kind, "gate") == 0) {
+        status =
+            wf_errorf(err, WF_EINVAL,
+                      "%s is a gate: 'wavefarm gate status %s' shows it", run, run);
+    }
     wf_json_free(info);
     *ret = (size_t)tasks;
     return status;

@@ -30,6 +30,15 @@ enum device_column {
     D_BUSY
 };
 
+/* Columns of GATE_NOISE. */
+enum noise_column {
+    N_PAIR,
+    N_S0,
+    N_TAU,
+    N_GATES,
+    N_SAME
+};
+
 struct plan {
     struct wf_db *db;
     int64_t id;
@@ -162,6 +171,7 @@ static enum wf_status read_noise(const struct plan *p,
 
 static enum wf_status write_margins(struct wf_json *pair,
                                     const struct wf_gate_margins *m,
+                                    const char *source,
                                     struct wf_error *err)
 {
     struct wf_json *o = wf_json_object();
@@ -169,32 +179,55 @@ static enum wf_status write_margins(struct wf_json *pair,
     s = s == WF_OK ? wf_json_set_f64(o, "d1", m->d1, err) : s;
     s = s == WF_OK ? wf_json_set_f64(o, "s0", m->s0, err) : s;
     s = s == WF_OK ? wf_json_set_f64(o, "tau", m->tau, err) : s;
+    s = s == WF_OK ? wf_json_set_string(o, "source", source, err) : s;
     enum wf_status taken = wf_json_set_take(pair, "margins", o, err);
     return s == WF_OK ? taken : s;
 }
 
-/* Where the noise is known: margins by the registry's rule, the policy's over them. */
-static enum wf_status adapt_pair(const struct wf_json *pair,
-                                 const struct wf_rows *noise,
-                                 size_t *at,
+struct margins_ctx {
+    const struct wf_rows *noise; /* GATE_NOISE */
+    const char *suite;
+    const struct wf_gate_policy *policy;
+};
+
+/* Margins by the registry's rule, the policy's over them; and where they are from. */
+static enum wf_status known_margins(const struct margins_ctx *c,
+                                    size_t row,
+                                    struct wf_json *pair,
+                                    struct wf_error *err)
+{
+    char source[96];
+    const struct wf_rows *noise = c->noise;
+    const char *name = wf_json_string(wf_json_find(pair, "case_name"));
+    struct wf_gate_margins m = wf_gate_margins_for(wf_rows_f64(noise, row, N_S0),
+                                                   wf_rows_f64(noise, row, N_TAU));
+    int of_policy =
+        wf_gate_policy_margins(c->policy, c->suite, name, kernel_of(pair), &m);
+    if (of_policy >= 0) {
+        snprintf(source, sizeof source, "policy: margins[%d]", of_policy);
+    } else {
+        snprintf(source, sizeof source,
+                 "farm: %" PRId64 " gates, %" PRId64 " of them A/A",
+                 wf_rows_i64(noise, row, N_GATES), wf_rows_i64(noise, row, N_SAME));
+    }
+    /* A policy's d1 may be too near for the noise: what was asked for stays. */
+    return m.d0 < m.d1 ? write_margins(pair, &m, source, err) : WF_OK;
+}
+
+static enum wf_status adapt_pair(const struct margins_ctx *c,
+                                 const struct wf_json *pair,
                                  size_t i,
-                                 const char *suite,
-                                 const struct wf_gate_policy *policy,
+                                 size_t *at,
                                  struct wf_json *to,
                                  struct wf_error *err)
 {
     struct wf_json *copy = NULL;
     const char *role = wf_json_string(wf_json_find(pair, "role"));
     enum wf_status s = wf_json_copy(pair, &copy, err);
-    bool known = *at < wf_rows_count(noise) && wf_rows_i64(noise, *at, 0) == (int64_t)i;
+    bool known = *at < wf_rows_count(c->noise) &&
+                 wf_rows_i64(c->noise, *at, N_PAIR) == (int64_t)i;
     if (s == WF_OK && known && strcmp(role, "case") == 0) {
-        struct wf_gate_margins m =
-            wf_gate_margins_for(wf_rows_f64(noise, *at, 1), wf_rows_f64(noise, *at, 2));
-        (void)wf_gate_policy_margins(policy, suite,
-                                     wf_json_string(wf_json_find(pair, "case_name")),
-                                     kernel_of(pair), &m);
-        /* A policy's d1 may be too near for the noise: what was asked for stays. */
-        s = m.d0 < m.d1 ? write_margins(copy, &m, err) : WF_OK;
+        s = known_margins(c, *at, copy, err);
     }
     *at += known;
     if (s != WF_OK) {
@@ -210,7 +243,6 @@ static enum wf_status set_margins(const struct plan *p,
 {
     const struct wf_json *pairs = wf_json_find(header, "pairs");
     const struct wf_json *said = wf_json_find(header, "policy");
-    const char *suite = wf_json_string(wf_json_find(header, "suite"));
     struct wf_gate_policy *policy = NULL;
     struct wf_rows *noise = NULL;
     struct wf_json *list = wf_json_array();
@@ -219,9 +251,11 @@ static enum wf_status set_margins(const struct plan *p,
     enum wf_status s =
         wf_gate_policy_parse(none ? NULL : said, "the gate's policy", &policy, err);
     s = s == WF_OK ? read_noise(p, pairs, &noise, err) : s;
+    const struct margins_ctx c = { noise, wf_json_string(wf_json_find(header, "suite")),
+                                   policy };
     for (const struct wf_json *v = wf_json_first(pairs); s == WF_OK && v;
          v = wf_json_next(v), i++) {
-        s = adapt_pair(v, noise, &at, i, suite, policy, list, err);
+        s = adapt_pair(&c, v, i, &at, list, err);
     }
     wf_rows_free(noise);
     wf_gate_policy_free(policy);

@@ -205,7 +205,8 @@ SELECT c.case_id, c.label AS case_label, c.op, n.kernel, n.model, n.s0, n.tau, n
        n.updated
 FROM farm.gate_noise n JOIN farm.case_def c USING (case_key);
 
--- How did a kernel's time move, as a ratio to a base that stayed the same?
+-- How did a kernel's time move, as a ratio to a base that stayed the same? What a device
+-- without good sentinels said of times is none, nor is the time of a wrong answer.
 CREATE VIEW report.gate_history AS
 SELECT p.run_id AS gate_id, g.gate, u.name, u.suite, u.ended AS at,
        p.case_name, c.case_id, c.op, k.name AS kernel, gg.model,
@@ -220,7 +221,8 @@ JOIN farm.case_def c ON c.case_key = p.case_key
 JOIN farm.kernel k ON k.kernel_key = p.kernel_key
 JOIN farm.gate_group gg ON gg.run_id = p.run_id AND gg.grp = p.grp
 JOIN farm.gate_verdict v ON v.run_id = p.run_id AND v.ordinal = p.ordinal
-WHERE p.role = 'case' AND v.effect IS NOT NULL;
+WHERE p.role = 'case' AND v.effect IS NOT NULL
+  AND v.reason NOT IN ('wrong', 'base-wrong', 'sentinel');
 
 DO $$
 BEGIN

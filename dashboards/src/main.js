@@ -98,6 +98,9 @@ async function watchRun(run, signal) {
   document.getElementById("where").textContent = `run ${run}`;
   document.title = `WaveFarm run ${run}`;
   info = await api.get(`/v1/runs/${run}`, signal);
+  if (info.kind === "gate") {
+    throw new Error(`${run} is a gate, which no page shows: 'wavefarm gate status ${run}' does`);
+  }
   for (;;) {
     results = await api.results(run, signal);
     drawRun();

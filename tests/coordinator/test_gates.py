@@ -58,15 +58,23 @@ def verdicts(f, gate):
     return {p["key"]: (p["verdict"], p["reason"]) for p in lines[-1]["pairs"]}, lines
 
 
+def command(f, *args, status=0):
+    """What `wavefarm` says of the farm: on stdout if all is good, else on stderr."""
+    done = subprocess.run([WAVEFARM, *args], capture_output=True, text=True,
+                          env=dict(os.environ, WAVEFARM_SERVER=f"http://127.0.0.1:{f.port}",
+                                   WAVEFARM_TOKEN=f.tokens["reader"]))
+    assert done.returncode == status, done.stdout + done.stderr
+    return done.stderr if status else done.stdout
+
+
 def replays(f, gate):
     """The record, as the command replays it: bit by bit the stored verdict."""
     lines = record_lines(f, gate, 500)
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl", delete=False) as out:
         for l in lines:
             out.write(json.dumps(l, separators=(",", ":")) + "\n")
-    done = subprocess.run([WAVEFARM, "gate", "replay", out.name], capture_output=True, text=True)
+    command(f, "gate", "replay", out.name)
     os.unlink(out.name)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_same_passes(f):
@@ -86,6 +94,8 @@ def test_same_passes(f):
                  f" WHERE run_id = {gate}").split("|")[0] == str(sum(l["kind"] == "pair" for l in lines))
     replays(f, gate)
     assert f.call("POST", f"/v1/gates/{gate}/cancel", {}, "submitter").status == 409
+    told = command(f, "status", gate, status=2)
+    assert f"{gate} is a gate: 'wavefarm gate status {gate}'" in told, told
     # Not among the runs, and not among their results.
     assert gate not in [r["run"] for r in f.good("GET", "/v1/runs", None, "reader")["runs"]]
     assert f.good("GET", f"/v1/runs/{gate}/results", None, "reader")["results"] == []
@@ -109,11 +119,30 @@ def test_slower_fails(f):
     margins = head["pairs"][0]["margins"]
     assert margins["s0"] != MARGINS["s0"] and margins["d1"] == 0.02, margins
     assert margins["tau"] == 0, margins  # only a pack against itself tells it
+    assert margins["source"] == "farm: 2 gates, 0 of them A/A", margins
     f.good("POST", f"/v1/gates/{nxt}/cancel", {}, "submitter")
     history = f.good("GET", "/v1/gates/history?model=TestCPU", None, "reader")["series"]
     points = [x for x in history if x["key"] == "c2/k"][0]["points"]
     assert points[-1]["gate"] == gate and 0.03 < points[-1]["value"] < 0.05, points
     assert points[-1]["low"] < points[-1]["value"] < points[-1]["high"]
+    told = command(f, "history", "--kernel", "k", "--json")
+    assert any(s["case"] == "c2" for s in json.loads(told)["series"]), told
+
+
+def test_failed_sentinel(f):
+    """Added work that is not found: nothing that the device said of times is kept."""
+    fresh(f)
+    s = f.register()
+    gate = submit(f, pairs=1)
+    run_rounds(f, s, Noise({"slower@0": 0}), gate)
+    got, _ = verdicts(f, gate)
+    assert got["c0/k"] == ("INCONCLUSIVE", "sentinel"), got
+    now = state(f, gate)
+    assert (now["red"], now["infrastructure"]) == (False, True), now
+    assert "no verdict" in command(f, "gate", "status").splitlines()[1]
+    points = f.good("GET", "/v1/gates/history?kernel=k", None, "reader")["series"]
+    assert gate not in [p["gate"] for x in points for p in x["points"]], points
+    replays(f, gate)
 
 
 def test_wrong_and_refused(f):
@@ -301,6 +330,7 @@ def test_groups_and_a_device_that_goes_away(f):
             f.post_results(a, [noise.item(s, t) for t in s["tasks"]])
     got, lines = verdicts(f, gate)
     assert got["c3/k"] == ("FAIL", "slower"), got
+    assert {"same@0", "same@1", "slower@0", "slower@1"} <= set(got), got
     assert all(v == ("PASS", "") for k, v in got.items() if k.startswith("c") and k != "c3/k"), got
     moved = [l for l in lines if l["kind"] == "round" and l.get("moves")]
     assert moved and moved[0]["moves"][0]["from"] == "b host:test:0", moved
@@ -309,7 +339,8 @@ def test_groups_and_a_device_that_goes_away(f):
 
 
 if __name__ == "__main__":
-    main([test_requests, test_same_passes, test_slower_fails, test_wrong_and_refused,
+    main([test_requests, test_same_passes, test_slower_fails, test_failed_sentinel,
+          test_wrong_and_refused,
           test_records_of_others, test_cancel, test_restart_and_lost_worker,
           test_a_pair_that_kills_its_runner, test_groups_and_a_device_that_goes_away],
          "--session-ttl", "3s", "--heartbeat", "1s", "--reap-period", "100ms",

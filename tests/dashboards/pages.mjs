@@ -276,6 +276,11 @@ await check("what does not exist is told", async () => {
   complaints.splice(0, complaints.length, ...complaints.filter((c) => !/404/.test(c)));
 });
 
+await check("a gate is told to be one", async () => {
+  await page.goto(`${arg.url}/?run=${arg.gate}`);
+  await until(async () => (await errorText()).includes(`wavefarm gate status ${arg.gate}`));
+});
+
 await check("dark mode is dark, narrow screens scroll inside the table", async () => {
   await page.emulateMedia({ colorScheme: "dark" });
   await page.goto(`${arg.url}/?run=${arg.small}`);

@@ -62,6 +62,11 @@ END
 expect 0 "" wavefarm push "$WORK/bad.jsonl"
 bad=$(farm_sql "SELECT max(run_id) FROM run WHERE kind = 'imported'")
 
+# A gate, which is no run for the pages: nothing changed, so it is over at once.
+expect 0 "unchanged" wavefarm gate submit --base "$WORK/gate-pack" --cand "$WORK/gate-pack" \
+    --suite "$WORK/small.json" --runtime host --no-sentinels --wait
+gate=$(farm_sql "SELECT run_id FROM gate")
+
 # Held at its gate: the page sees it end.
 touch "$WORK/gate/hold"
 submit "$WORK/small.json" --pack "$WORK/gate-pack" --budget 10ms --name "going on"
@@ -72,6 +77,6 @@ NODE_PATH=$build/dashboards/npm/node_modules timeout 120 node \
     "$TESTS_ROOT/tests/dashboards/pages.mjs" \
     --playwright "$build/dashboards/npm/node_modules/playwright-core/index.mjs" \
     --chromium "$chromium" --url "$WAVEFARM_SERVER" --token "$(cat "$FARM/tokens/reader")" \
-    --run "$submit_first" --small "$second" --bad "$bad" --going "$RUN" \
+    --run "$submit_first" --small "$second" --bad "$bad" --going "$RUN" --gate "$gate" \
     --hold "$WORK/gate/hold" --profile "$WORK/profile" --shots "$build/dashboards-shots" ||
     fail "pages.mjs"
