@@ -58,6 +58,7 @@ static enum wf_status read_folder(struct reading *r,
                                   struct wf_error *err)
 {
     struct dirent **entry = NULL;
+    struct stat st;
     size_t found = 0;
     enum wf_status status = WF_OK;
     const int n = scandir(folder, &entry, NULL, alphasort);
@@ -67,8 +68,14 @@ static enum wf_status read_folder(struct reading *r,
     for (int i = 0; i < n; i++) {
         if (status == WF_OK && ends_with(entry[i]->d_name, ".jsonl")) {
             char *path = wf_path_join(folder, entry[i]->d_name);
-            status = path == NULL ? wf_errorf(err, WF_ENOMEM, "no memory for a path")
-                                  : read_record(r, path, err);
+            if (path == NULL) {
+                status = wf_errorf(err, WF_ENOMEM, "no memory for a path");
+            } else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+                /* A pipe would be waited for. */
+                status = wf_errorf(err, WF_EINVAL, "%s is no file", path);
+            } else {
+                status = read_record(r, path, err);
+            }
             free(path);
             found++;
         }

@@ -136,6 +136,10 @@ static void print_end(const struct history_view *v, size_t quiet)
     if (h->left_out > 0) {
         printf("; %zu because there was no time to use", h->left_out);
     }
+    if (h->repeated > 0) {
+        printf("; %zu were there more than once (copies of a record), counted once",
+               h->repeated);
+    }
     printf("\n");
     if (v->proposals > 0 && isnan(v->alpha)) {
         printf(
@@ -278,6 +282,7 @@ enum wf_status history_print_json(const struct history_view *v, struct wf_error 
     bool good = put_text(o, "schema", "wavefarm.history/1", err) &&
                 wf_json_set_u64(o, "proposals", v->proposals, err) == WF_OK &&
                 wf_json_set_u64(o, "unchanged", h->unchanged, err) == WF_OK &&
+                wf_json_set_u64(o, "repeated", h->repeated, err) == WF_OK &&
                 wf_json_set_u64(o, "left_out", h->left_out, err) == WF_OK;
     for (size_t i = 0; i < h->count && good; i++) {
         good =

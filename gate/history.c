@@ -112,6 +112,27 @@ struct names {
     const struct wf_json *parents;
 };
 
+static bool same_value(double a, double b)
+{
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+/* A copy of a record that is there already: three of one night would be a segment. */
+static bool is_there(const struct wf_history_series *s,
+                     const struct names *n,
+                     const double value[3])
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const struct wf_history_point *p = &s->point[i];
+        if (same_value(p->value, value[0]) && same_value(p->low, value[1]) &&
+            same_value(p->high, value[2]) && strcmp(p->gate, n->gate) == 0 &&
+            strcmp(p->at, n->at) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum wf_status add_point(struct wf_history_series *s,
                                 const struct names *n,
                                 const double value[3],
@@ -194,6 +215,10 @@ static enum wf_status take_pair(struct wf_history *h,
     const double value[3] = { f->effect, f->low, f->high };
     struct wf_history_series *s = NULL;
     enum wf_status status = find_series(h, name, &s, err);
+    if (status == WF_OK && is_there(s, &n, value)) {
+        h->repeated++;
+        return WF_OK;
+    }
     return status == WF_OK ? add_point(s, &n, value, err) : status;
 }
 

@@ -36,6 +36,7 @@ struct wf_history {
     size_t count;
     size_t records;   /* gates taken */
     size_t unchanged; /* pairs with the base's very code: no value, none needed */
+    size_t repeated;  /* pairs of a record that was taken before: counted once */
     size_t left_out;  /* pairs without a time to use: wrong, not run, device not good */
 };
 

@@ -54,6 +54,13 @@ equal "series" "$(json "$WORK/h.json" 'sorted(s["key"] for s in v["series"])')" 
 equal "points" "$(json "$WORK/h.json" "len(($one)['points'])")" 40
 equal "change" "$(json "$WORK/h.json" "[(c['index'], c['new'], int(c['last_before']['commit'], 16), \
     int(c['first_after']['commit'], 16)) for c in ($one)['changes']]")" "[(30, True, 30, 31)]"
+# A copy of a record is no further night: three of one would be a level of their own.
+cp -r "$WORK/nights" "$WORK/copies"
+for i in 1 2 3; do cp "$WORK/copies/night-20-H200-a.jsonl" "$WORK/copies/night-20-copy$i.jsonl"; done
+expect 0 "6 were there more than once (copies of a record), counted once" wavefarm history "$WORK/copies"
+[[ $OUTPUT == *"against pack aaaaaaaaaaaa, 40 nights"* ]] || fail "$OUTPUT"
+mkfifo "$WORK/copies/pipe.jsonl"
+expect 2 "pipe.jsonl is no file" timeout 20 wavefarm history "$WORK/copies"
 # a75: night 12 was measured after all others and stands at its commit's place.
 equal "a75 backfilled night in its place" \
     "$(json "$WORK/h.json" "[int(p['commit'], 16) for p in ($one)['points']] == list(range(1, 41))")" True
