@@ -58,6 +58,30 @@ static enum wf_status note_margins(struct wf_gate_report *r, struct wf_error *er
     return status;
 }
 
+/* Green by a wide margin is no green by the usual one. */
+static enum wf_status note_wide(struct wf_gate_report *r, struct wf_error *err)
+{
+    const struct wf_gate_margins usual = WF_GATE_MARGINS_DEFAULT;
+    double widest = 0;
+    size_t n = 0;
+    char text[32];
+    for (size_t i = 0; i < r->row_count; i++) {
+        const struct wf_gate_figures *f = &r->row[i].figures;
+        if (f->blocks > 0 && f->margins.d1 > usual.d1) {
+            widest = f->margins.d1 > widest ? f->margins.d1 : widest;
+            n++;
+        }
+    }
+    if (n == 0) {
+        return WF_OK;
+    }
+    wf_gate_format_margin(widest, text, sizeof text);
+    return report_note(r, err,
+                       "%zu of the pairs have margins wider than usual, up to %s: a "
+                       "kernel that is slower by less than its margin may pass",
+                       n, text);
+}
+
 enum wf_status report_notes(struct wf_gate_report *r,
                             const bool *used,
                             struct wf_error *err)
@@ -70,6 +94,9 @@ enum wf_status report_notes(struct wf_gate_report *r,
     }
     if (status == WF_OK) {
         status = note_margins(r, err);
+    }
+    if (status == WF_OK) {
+        status = note_wide(r, err);
     }
     for (size_t i = 0; i < r->row_count; i++) {
         const struct wf_gate_margins *m = &r->row[i].figures.margins;

@@ -85,6 +85,7 @@ outcome 0 "margins[1] is not used: no pair fits it" a/k=0 --policy "$WORK/policy
 record_of a/k=0
 sed -i '1s/"d1":0.02,/"d1":0.5,/' "$record"
 expect 0 "slower by 65 % is excluded (wider than usual, by default)" wavefarm gate show "$record" --format markdown
+expect 0 "note: 1 of the pairs have margins wider than usual, up to 65 %" wavefarm gate show "$record"
 outcome 3 "nothing could be compared" a/k=unsupported b/k=removed
 outcome 3 "sentinels of device 0: FAILED" a/k=0 b/k=0 --sentinels same
 [[ $OUTPUT == *"the device cannot be trusted"* ]] || fail "$OUTPUT"
