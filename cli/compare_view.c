@@ -13,8 +13,8 @@
 /* What nobody may read out of these figures. */
 static const char *const limits[] = {
     "A and B were not measured in turns: other time, other process, other clock state.",
-    "A drift between the two runs looks like a change of the code, and the other way "
-    "round; no error rate belongs to these ratios.",
+    ("A drift between the two runs looks like a change of the code, and the other way "
+     "round; no error rate belongs to these ratios."),
     "'wavefarm gate --base PACK --cand PACK' measures both in turns, with one.",
 };
 #define LIMIT_COUNT (sizeof(limits) / sizeof(limits[0]))

@@ -235,14 +235,14 @@ static double log_parts(double x, int k, double rest)
     k += (int)(u >> MANTISSA_BITS) - BIAS;
     m = from_bits((u & (((uint64_t)1 << MANTISSA_BITS) - 1)) |
                   ((uint64_t)BIAS << MANTISSA_BITS)); /* in [1, 2) */
-    row = (int)((m - 1) * LOG_ROWS + 0.5);
+    row = (int)((m - 1) * (double)LOG_ROWS + 0.5);
     if (row == LOG_ROWS) { /* nearer to 2 than to 1 + 63 / 64 */
         m = m * 0.5;
         row = 0;
         k++;
     }
-    f = m - (1 + row * (1.0 / LOG_ROWS)); /* exact */
-    f = f / (1 + row * (1.0 / LOG_ROWS)); /* |f| at most 1/128 */
+    f = m - (1 + row * (1.0 / (double)LOG_ROWS)); /* exact */
+    f = f / (1 + row * (1.0 / (double)LOG_ROWS)); /* |f| at most 1/128 */
     p = 1.0 / 7 - f * (1.0 / 8);
     p = 1.0 / 6 - f * p;
     p = 1.0 / 5 - f * p;

@@ -221,7 +221,7 @@ static void take_rejected(struct wf_gate_row *row, const struct wf_json *blocks)
             (void)(item != NULL && wf_json_as_f64(item, &v));
             sum[mask >> i & 1] += v;
         }
-        row->rejected += isfinite(sum[0] + sum[1]);
+        row->rejected += isfinite(sum[0] + sum[1]) ? 1 : 0;
         row->rejected_slower += sum[1] > sum[0];
     }
 }
