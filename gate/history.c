@@ -114,7 +114,7 @@ struct names {
 
 static bool same_value(double a, double b)
 {
-    return memcmp(&a, &b, sizeof a) == 0;
+    return !(a < b) && !(a > b); /* no NaN comes here; open ends are infinite */
 }
 
 /* A copy of a record that is there already: three of one night would be a segment. */
