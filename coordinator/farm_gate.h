@@ -28,7 +28,8 @@ struct wf_farm_gate {
     struct wf_farm_pair *round_case; /* of each group's round facts */
     int seq;                         /* rounds that the state knows */
     int64_t lines;                   /* of the record */
-    int64_t decide_ns; /* spent on the rule in the last step: no reading, no storing */
+    int64_t decide_ns; /* processor time of the last step's decision and draw: no
+                        * reading, no storing */
 };
 
 /* From the rows; `head` is GATE_LOCK's. */

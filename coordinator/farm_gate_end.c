@@ -134,11 +134,8 @@ static enum wf_status take(struct ending *e,
                            const struct wf_gate_line *l,
                            struct wf_error *err)
 {
-    int64_t start = wf_monotonic_ns();
-    enum wf_status s = wf_gate_record_take_pair(e->f->record, pair, e->round, l->answer,
-                                                l->block, (int)l->block_count, err);
-    e->f->decide_ns += wf_monotonic_ns() - start;
-    return s;
+    return wf_gate_record_take_pair(e->f->record, pair, e->round, l->answer, l->block,
+                                    (int)l->block_count, err);
 }
 
 static enum wf_status add_lost(struct ending *e,
@@ -302,10 +299,10 @@ static enum wf_status end_line(struct wf_db *db,
     s = s == WF_OK ? store_line(db, e, o, err) : s;
     if (s == WF_OK) {
         const char *why = wf_json_string(wf_json_find(o, "void"));
-        int64_t start = wf_monotonic_ns();
+        int64_t start = wf_thread_cpu_ns();
         s = wf_gate_record_take_round(e->f->record, e->group, e->round, *why != '\0',
                                       err);
-        e->f->decide_ns += wf_monotonic_ns() - start;
+        e->f->decide_ns += wf_thread_cpu_ns() - start;
     }
     wf_json_free(o);
     wf_rows_free(groups);

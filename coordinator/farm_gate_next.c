@@ -3,6 +3,8 @@
  * the round's facts. */
 #include "coordinator/farm_gate.h"
 
+#include "core/clock.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,7 +159,9 @@ enum wf_status wf_farm_gate_next(struct wf_db *db,
         if (busy[g]) {
             continue;
         }
+        int64_t start = wf_thread_cpu_ns();
         s = wf_gate_record_next(f->record, g, &round, todo, &n, err);
+        f->decide_ns += wf_thread_cpu_ns() - start;
         if (s == WF_OK && n > 0) {
             s = start_round(db, f, g, round, todo, n, err);
             ret->tasks += (int64_t)n + 1;

@@ -46,6 +46,11 @@ int64_t wf_monotonic_ns(void)
     return read_clock(CLOCK_MONOTONIC_RAW);
 }
 
+int64_t wf_thread_cpu_ns(void)
+{
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
 int64_t wf_realtime_ns(void)
 {
     return read_clock(CLOCK_REALTIME);

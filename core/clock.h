@@ -14,8 +14,9 @@ struct wf_clock {
 
 const struct wf_clock *wf_clock_system(void);
 
-int64_t wf_monotonic_ns(void); /* CLOCK_MONOTONIC_RAW, for measuring */
-int64_t wf_realtime_ns(void);  /* wall clock, data only: never compared across hosts */
+int64_t wf_monotonic_ns(void);  /* CLOCK_MONOTONIC_RAW, for measuring */
+int64_t wf_thread_cpu_ns(void); /* processor time of the calling thread */
+int64_t wf_realtime_ns(void);   /* wall clock, data only: never compared across hosts */
 /* "2026-12-01T03:04:05.678Z" */
 void wf_format_utc(int64_t realtime_ns, char *ret, size_t n);
 

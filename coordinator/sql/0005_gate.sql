@@ -24,6 +24,7 @@ CREATE TABLE gate (
     seed text NOT NULL CHECK (seed ~ '^[0-9a-f]{64}$'),
     request json NOT NULL,           -- the header as it was asked for
     header json,                     -- as it holds; null: no device matched yet
+    packs json GENERATED ALWAYS AS (header -> 'packs') STORED, -- the header may be megabytes
     runtime text,                    -- what a device must have; null: anything
     arch text,
     model text,
@@ -171,9 +172,9 @@ CREATE VIEW report.gate_table AS
 SELECT g.run_id AS gate_id, g.gate, u.name, u.suite, u.state, u.created, u.ended,
        (SELECT min(gg.model) FROM farm.gate_group gg WHERE gg.run_id = g.run_id) AS model,
        g.groups, g.pairs, g.rounds, g.red, g.infrastructure,
-       g.header -> 'packs' -> 'base' ->> 'id' AS base_pack,
-       g.header -> 'packs' -> 'candidate' ->> 'id' AS candidate_pack,
-       g.header -> 'packs' -> 'candidate' -> 'provenance' ->> 'commit' AS candidate_commit,
+       g.packs -> 'base' ->> 'id' AS base_pack,
+       g.packs -> 'candidate' ->> 'id' AS candidate_pack,
+       g.packs -> 'candidate' -> 'provenance' ->> 'commit' AS candidate_commit,
        g.progress
 FROM farm.gate g JOIN farm.run u USING (run_id);
 
@@ -210,9 +211,9 @@ FROM farm.gate_noise n JOIN farm.case_def c USING (case_key);
 CREATE VIEW report.gate_history AS
 SELECT p.run_id AS gate_id, g.gate, u.name, u.suite, u.ended AS at,
        p.case_name, c.case_id, c.op, k.name AS kernel, gg.model,
-       g.header -> 'packs' -> 'base' ->> 'id' AS base_pack,
-       g.header -> 'packs' -> 'candidate' ->> 'id' AS candidate_pack,
-       g.header -> 'packs' -> 'candidate' -> 'provenance' ->> 'commit' AS candidate_commit,
+       g.packs -> 'base' ->> 'id' AS base_pack,
+       g.packs -> 'candidate' ->> 'id' AS candidate_pack,
+       g.packs -> 'candidate' -> 'provenance' ->> 'commit' AS candidate_commit,
        v.verdict, v.reason, v.effect, v.low, v.high, v.blocks
 FROM farm.gate_pair p
 JOIN farm.gate g ON g.run_id = p.run_id

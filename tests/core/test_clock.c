@@ -33,6 +33,7 @@ Test(clock, system_clocks_do_not_go_back)
     const struct wf_clock *clock = wf_clock_system();
     int64_t boot = clock->boot_ns(clock->ctx);
     int64_t mono = wf_monotonic_ns();
+    int64_t cpu = wf_thread_cpu_ns();
 
     cr_assert(boot > 0);
     cr_assert(mono > 0);
@@ -41,5 +42,6 @@ Test(clock, system_clocks_do_not_go_back)
     clock->sleep_ns(clock->ctx, -5);
     cr_assert(clock->boot_ns(clock->ctx) > boot);
     cr_assert(wf_monotonic_ns() > mono);
+    cr_assert(wf_thread_cpu_ns() >= cpu);
     cr_assert(wf_realtime_ns() > INT64_C(1600000000000000000));
 }

@@ -4,7 +4,7 @@ import fs from "node:fs";
 import { parseArgs } from "node:util";
 
 const names = ["playwright", "chromium", "url", "token", "run", "small", "bad", "going", "hold",
-  "profile", "shots"];
+  "profile", "shots", "gate"];
 const { values: arg } = parseArgs({
   options: Object.fromEntries(names.map((n) => [n, { type: "string" }])),
 });
