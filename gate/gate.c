@@ -186,8 +186,11 @@ void wf_gate_settle(struct wf_gate *g,
     p->reason = why;
     p->by_time = false;
     p->outside = true;
-    p->unmatched = p->unmatched || (v == WF_GATE_VERDICT_UNCHANGED &&
-                                    p->last_round < 0); /* no block has come */
+    /* Known from code and plan, before any block: no time had a say in it. */
+    p->unmatched =
+        p->unmatched ||
+        ((v == WF_GATE_VERDICT_UNCHANGED || why == WF_GATE_REASON_NOT_SUPPORTED) &&
+         p->last_round < 0);
 }
 
 static enum wf_status check_block(const struct gate_pair *p,

@@ -192,13 +192,13 @@ struct wf_gate_figures {
     struct wf_gate_margins margins;
 };
 /* Verdicts of all pairs by what is known now: e-BH over the pairs of role CASE that
- * were not UNCHANGED before their first block for FAIL, and the same in the other
- * direction for IMPROVED; a verdict that was reached stays, unless the device's
- * sentinels fail later. A pair that holds the certificate of PASS goes on while W for
- * "faster" is at least 10, so that it may become IMPROVED. Call after each round's
- * blocks. Returns how many pairs are still OPEN (sentinels that have not spoken yet
- * count, for as long as a case is open or the slower one is not found). A sentinel that
- * did what it must is PASS; one that was not needed UNCHANGED. */
+ * were neither UNCHANGED nor NOT_SUPPORTED before their first block for FAIL, and the
+ * same in the other direction for IMPROVED; a verdict that was reached stays, unless
+ * the device's sentinels fail later. A pair that holds the certificate of PASS goes on
+ * while W for "faster" is at least 10, so that it may become IMPROVED. Call after each
+ * round's blocks. Returns how many pairs are still OPEN (sentinels that have not spoken
+ * yet count, for as long as a case is open or the slower one is not found). A sentinel
+ * that did what it must is PASS; one that was not needed UNCHANGED. */
 enum wf_status wf_gate_decide(struct wf_gate *g,
                               size_t *ret_open,
                               struct wf_error *err);

@@ -51,7 +51,7 @@ struct gate_pair {
     int device;
     bool by_time;   /* the verdict rests on blocks, not on answers */
     bool outside;   /* settled by wf_gate_settle */
-    bool unmatched; /* UNCHANGED before any block: not among the m */
+    bool unmatched; /* not among the m: UNCHANGED or NOT_SUPPORTED before any block */
     bool certified; /* the certificate was reached once */
     bool spoke;     /* sentinel: alarm of the same, find of the slower */
     struct gate_block *block;

@@ -151,7 +151,8 @@ static enum wf_status fill_rows(struct wf_gate_report *r,
         row->finding = classify(row);
         judge_row(r, row, used);
         r->count[row->finding]++;
-        r->compared += row->finding != WF_GATE_IS_UNCHANGED;
+        r->compared += row->finding != WF_GATE_IS_UNCHANGED &&
+                       row->figures.reason != WF_GATE_REASON_NOT_SUPPORTED;
         r->row_count++;
     }
     return WF_OK;

@@ -121,18 +121,21 @@ static struct wf_gate *gate_of(size_t others,
 }
 
 /* Evidence that FAIL asks for: m / alpha, with m all pairs but those that were
- * UNCHANGED before. */
+ * UNCHANGED, or done by neither pack, before. */
 Test(decide, settled_pairs_stay_among_the_m_and_unchanged_ones_do_not)
 {
     struct wf_gate *alone = gate_of(0, 0, 0);
     struct wf_gate *wrong = gate_of(299, WF_GATE_VERDICT_FAIL, WF_GATE_REASON_WRONG);
     struct wf_gate *same =
         gate_of(299, WF_GATE_VERDICT_UNCHANGED, WF_GATE_REASON_IDENTICAL);
+    struct wf_gate *neither =
+        gate_of(299, WF_GATE_VERDICT_INCONCLUSIVE, WF_GATE_REASON_NOT_SUPPORTED);
     struct wf_gate_figures f;
     int rounds = run_pair(alone, 0, 5, 0.02);
 
     cr_assert_eq(feed_verdict(alone, 0), WF_GATE_VERDICT_FAIL);
     cr_assert_eq(run_pair(same, 0, 5, 0.02), rounds);
+    cr_assert_eq(run_pair(neither, 0, 5, 0.02), rounds);
     cr_assert_gt(run_pair(wrong, 0, 5, 0.02), rounds);
     cr_assert_eq(feed_verdict(wrong, 0), WF_GATE_VERDICT_FAIL);
     wf_gate_figures(alone, 0, &f);
@@ -142,6 +145,7 @@ Test(decide, settled_pairs_stay_among_the_m_and_unchanged_ones_do_not)
     wf_gate_free(alone);
     wf_gate_free(wrong);
     wf_gate_free(same);
+    wf_gate_free(neither);
 }
 
 Test(decide, unchanged_after_a_block_stays_among_the_m)
