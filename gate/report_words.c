@@ -121,10 +121,13 @@ static void wrong_words(const struct wf_gate_row *row, char *ret, size_t n)
                        text[0] != '\0' ? ": " : "", text);
         return;
     }
-    (void)snprintf(ret, n, "%.40s%s%.130s%s%.180s",
+    const char *base = wf_gate_answer(row->telling, "base");
+    const bool both = base[0] != '\0' && strcmp(base, "PASS") != 0;
+    (void)snprintf(ret, n, "%.40s%s%.130s%s%.150s%s%.30s",
                    answer[0] != '\0' ? answer : "the answer is wrong",
                    text[0] != '\0' ? ": " : "", text, where[0] != '\0' ? ": " : "",
-                   where);
+                   where, both ? "; the base's is not right either: " : "",
+                   both ? base : "");
 }
 
 /* --- a time --- */

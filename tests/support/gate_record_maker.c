@@ -7,9 +7,9 @@
  *       [--packs ID ID] [--device JSON]
  *       CASE/KERNEL=WHAT ...  > record.jsonl
  *
- * WHAT: a number (log ratio candidate / base), wrong, base-wrong, new, removed,
- * unchanged, unsupported, lost, throttles (15 % slower, by the clock), noisy. --rounds
- * N: ends after N rounds, in the middle of round N + 1, without a verdict. */
+ * WHAT: a number (log ratio candidate / base), wrong, base-wrong, both-wrong, new,
+ * removed, unchanged, unsupported, lost, throttles (15 % slower, by the clock), noisy.
+ * --rounds N: ends after N rounds, in the middle of round N + 1, without a verdict. */
 #include "core/parse.h"
 #include "core/rng.h"
 #include "gate/header.h"
@@ -105,7 +105,7 @@ static struct wf_json *arm(const struct wf_gate_pair *p, int i, const char *what
     if (is(what, "unsupported")) {
         return parse("{\"answer\":\"NOT_SUPPORTED\",\"answer_text\":\"only f32\"}");
     }
-    return is(what, i == 0 ? "base-wrong" : "wrong")
+    return is(what, i == 0 ? "base-wrong" : "wrong") || is(what, "both-wrong")
                ? parse(wrong_arm)
                : parse("{\"answer\":\"PASS\",\"answer_text\":\"\"}");
 }
@@ -164,7 +164,8 @@ static void add_pair(struct maker *m, int32_t round, const struct wf_gate_todo *
     struct wf_json *line = parse("{\"kind\":\"pair\",\"gate\":\"00112233445566aa\"}");
     struct wf_json *blocks = wf_json_array();
     const bool silent = is(what, "wrong") || is(what, "base-wrong") ||
-                        is(what, "unsupported") || p->kernel[0] == NULL;
+                        is(what, "both-wrong") || is(what, "unsupported") ||
+                        p->kernel[0] == NULL;
     for (int i = 0; i < todo->block_count && !silent; i++) {
         (void)wf_json_push_take(blocks, block(m, todo->mask[i], what), NULL);
     }
