@@ -19,17 +19,34 @@ static const char *text(const struct wf_json *obj, const char *key)
 
 /* --- fetching --- */
 
+/* A file that is there already is not emptied for a gate that is not. */
+static enum wf_status check_gate(struct wf_api *api,
+                                 const char *id,
+                                 struct wf_error *err)
+{
+    char path[96];
+    struct wf_json *gate = NULL;
+    snprintf(path, sizeof(path), "/v1/gates/%.60s", id);
+    enum wf_status status = wf_api_get(api, path, 0, &gate, err);
+    wf_json_free(gate);
+    return status;
+}
+
 static enum wf_status fetch_to(struct wf_api *api,
                                const char *id,
                                const char *path,
                                struct wf_gate_record **ret,
                                struct wf_error *err)
 {
+    enum wf_status status = path != NULL ? check_gate(api, id, err) : WF_OK;
+    if (status != WF_OK) {
+        return status;
+    }
     FILE *out = path != NULL ? fopen(path, "w") : NULL;
     if (path != NULL && out == NULL) {
         return wf_error_errno(err, errno, "cannot write %s", path);
     }
-    enum wf_status status = gate_farm_record(api, id, out, ret, err);
+    status = gate_farm_record(api, id, out, ret, err);
     if (out != NULL && fclose(out) != 0 && status == WF_OK) {
         status = wf_error_errno(err, errno, "cannot write %s", path);
         wf_gate_record_free(*ret);

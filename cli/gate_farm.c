@@ -133,6 +133,16 @@ static void describe(const struct wf_json *gate, char *ret, size_t n)
     }
 }
 
+static int64_t count_verdicts(const struct wf_json *verdicts)
+{
+    int64_t sum = 0, n = 0;
+    for (const struct wf_json *v = wf_json_first(verdicts); v != NULL;
+         v = wf_json_next(v)) {
+        sum += wf_json_as_i64(v, &n) ? n : 0;
+    }
+    return sum;
+}
+
 static enum wf_status poll_once(struct wf_api *api,
                                 const char *id,
                                 int64_t *since,
@@ -156,6 +166,7 @@ static enum wf_status poll_once(struct wf_api *api,
         open = pairs;
         const struct wf_json *v = wf_json_find(gate, "verdicts");
         if (v != NULL && wf_json_count(v) > 0) {
+            pairs = count_verdicts(v); /* of the cases, without the sentinels */
             open = 0;
             (void)wf_json_opt_i64(v, "OPEN", 0, INT64_MAX, &open, NULL);
         }

@@ -94,6 +94,12 @@ def test_same_passes(f):
                  f" WHERE run_id = {gate}").split("|")[0] == str(sum(l["kind"] == "pair" for l in lines))
     replays(f, gate)
     assert f.call("POST", f"/v1/gates/{gate}/cancel", {}, "submitter").status == 409
+    with tempfile.TemporaryDirectory() as folder:
+        kept = os.path.join(folder, "record")
+        command(f, "gate", "fetch", gate, "--out", kept)
+        size = os.path.getsize(kept)
+        command(f, "gate", "fetch", "999999", "--out", kept, status=2)
+        assert size == os.path.getsize(kept) > 1000
     told = command(f, "status", gate, status=2)
     assert f"{gate} is a gate: 'wavefarm gate status {gate}'" in told, told
     # Not among the runs, and not among their results.
