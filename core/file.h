@@ -15,8 +15,8 @@ enum wf_status wf_file_read(const char *path,
                             struct wf_buf *out,
                             struct wf_error *err);
 /* Writes a temporary file beside `path`, fsyncs it, renames it over `path` and fsyncs
- * the folder: a reader sees the old or the new content, never a part. A device or a pipe
- * is written into, not replaced. */
+ * the folder: a reader sees the old or the new content, never a part. A device or a
+ * pipe is written into, not replaced. */
 enum wf_status wf_file_write_atomic(const char *path,
                                     const void *data,
                                     size_t n,
