@@ -128,8 +128,10 @@ done
 submit=(wavefarm submit gemm-five --server http://127.0.0.1:1 --token-file "$WORK/token")
 expect 2 "--out needs --wait" "${submit[@]}" --out "$WORK/out.jsonl"
 expect 2 "cannot write $WORK/none/out" "${submit[@]}" --wait --out "$WORK/none/out"
+# Nobody answers there; each tries for some seconds, so both at once.
+(expect 3 "127.0.0.1:1" wavefarm status --server http://127.0.0.1:1 --token-file "$WORK/token") &
 expect 3 "127.0.0.1:1" "${submit[@]}" --wait --out "$WORK/out.jsonl"
+wait $! || exit 1
 [ ! -e "$WORK/out.jsonl" ] || fail "a file is left of a run that was not made"
-expect 3 "127.0.0.1:1" wavefarm status --server http://127.0.0.1:1 --token-file "$WORK/token"
 expect 2 "name 'a b'" wavefarm worker --name "a b" --device host \
     --server http://127.0.0.1:1 --token-file "$WORK/token"
