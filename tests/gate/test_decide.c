@@ -107,6 +107,40 @@ Test(decide, a_clean_gate_passes_and_a_slow_kernel_fails)
     wf_gate_free(g);
 }
 
+/* Pairs slower by 10 % in some of the first rounds and equal after them; one always. */
+Test(decide, a65_rounds_that_are_slow_in_turn_are_no_regression)
+{
+    enum {
+        REBTREE,
+        NQUEENS,
+        SLOW,
+        COUNT
+    };
+    static const bool slow[3][COUNT] = { { true, false, true },
+                                         { false, true, true },
+                                         { false, true, true } };
+    struct wf_gate *g = feed_gate(NULL);
+    struct wf_rng r = { 35, 1, 0 };
+
+    for (size_t i = 0; i < COUNT; i++) {
+        (void)feed_pair(g, WF_GATE_CASE, 0);
+    }
+    for (int round = 0; round < 24; round++) {
+        for (size_t i = 0; i < COUNT; i++) {
+            bool now = round < 3 ? slow[round][i] : i == SLOW;
+            struct wf_gate_block b = feed_block(&r, round, 0.003, now ? 0.1 : 0);
+            if (feed_verdict(g, i) == WF_GATE_VERDICT_OPEN) {
+                feed_add(g, i, &b);
+            }
+        }
+        (void)feed_decide(g);
+        cr_assert_neq(feed_verdict(g, REBTREE), WF_GATE_VERDICT_FAIL);
+        cr_assert_neq(feed_verdict(g, NQUEENS), WF_GATE_VERDICT_FAIL);
+    }
+    cr_assert_eq(feed_verdict(g, SLOW), WF_GATE_VERDICT_FAIL);
+    wf_gate_free(g);
+}
+
 static struct wf_gate *gate_of(size_t others,
                                enum wf_gate_verdict v,
                                enum wf_gate_reason why)
