@@ -200,8 +200,8 @@ static void print_footer(const struct wf_gate_report *r)
         print_devices(r);
     }
     if (r->static_compared > 0) {
-        wf_say("%zu static figures compared, %zu beyond their limits",
-               r->static_compared, r->static_red);
+        wf_say("%zu static figures compared, %zu red", r->static_compared,
+               r->static_red);
     }
     if (r->closed[0] != '\0') {
         wf_say("ended early: %s", r->closed);
@@ -219,8 +219,11 @@ static void print_footer(const struct wf_gate_report *r)
 
 void gate_view_print(const struct wf_gate_report *r, const struct gate_view_options *o)
 {
-    print_table(r, o);
-    print_reasons(r, o);
+    struct gate_view_options shown = *o;
+    /* Where no case was done at all, why not is what matters. */
+    shown.all = o->all || r->count[WF_GATE_IS_NOT_SUPPORTED] == r->row_count;
+    print_table(r, &shown);
+    print_reasons(r, &shown);
     print_statics(r);
     print_footer(r);
 }

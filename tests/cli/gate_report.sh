@@ -97,10 +97,13 @@ outcome 3 "1 not decided" a/k=0 b/k=noisy --rounds 3
 expect 2 "verdict" wavefarm gate replay "$record"
 outcome 0 "(modelled)" a/k=0.5 b/k=0 --modelled
 [[ $OUTPUT == *"times on this runtime are modelled"* && $OUTPUT != *slower* ]] || fail "$OUTPUT"
+outcome 3 "nothing could be compared" a/k=unsupported # told without --all, for it is why
+[[ $OUTPUT == *"neither arm does this case: only f32"* ]] || fail "$OUTPUT"
 statics='{"kind":"static","compared":5,"entries":[{"kernel":"k","figure":"vgpr_spills","base":0,"candidate":12,
     "limit":0,"verdict":"worse","red":true,"why":"spills go through memory"}]}'
 outcome 1 "1 static figures worse of 1" a/k=0 --static "$statics"
-[[ $OUTPUT == *"static red: k  vgpr_spills 0 -> 12 (limit 0): spills go through memory"* ]] || fail "$OUTPUT"
+[[ $OUTPUT == *"static red: k  vgpr_spills 0 -> 12 (limit 0): spills go through memory"*"5 static figures compared, 1 red"* ]] ||
+    fail "$OUTPUT"
 expect 1 "| <code>k</code> | vgpr&#95;spills | 0 | 12 |" wavefarm gate show "$record" --format markdown
 echo '{"schema":"wavefarm.gate-policy/1","waivers":[{"kernel":"k","verdict":"static","author":"A","reason":"r","expires":"2027-01-01"}]}' \
     >"$WORK/policy.json"
