@@ -31,19 +31,26 @@ equal "files that nobody needs" "$(find "$at" -name '*.o' -o -name 'every-featur
 expect 0 "gemm-five" wavefarm list suites
 expect 0 "gemm_openblas" wavefarm list kernels
 [[ $OUTPUT == *gfx942* ]] || fail "no gfx942 kernel in: $OUTPUT"
-# Packs that are there for the judge and the selftest are offered to nobody.
-[[ $OUTPUT != *probe* && $OUTPUT != *naive* && $OUTPUT != *ignored* ]] ||
-    fail "kernels of probes, of the naive check or of mutants in: $OUTPUT"
+# Packs that are there for the judge, the gate and the selftest are offered to nobody.
+[[ $OUTPUT != *probe* && $OUTPUT != *naive* && $OUTPUT != *sentinel* && $OUTPUT != *ignored* ]] ||
+    fail "kernels of probes, of sentinels, of the naive check or of mutants in: $OUTPUT"
 for file in packs/wavefarm-probe-{host,gfx942}/pack.json share/wavefarm/mutants/{mutants.json,mutants-{host,gfx942}/pack.json}; do
     [ -s "$at/$file" ] || fail "$file is not installed"
 done
 expect 0 "caught" wavefarm selftest mutants --only gemm_alpha_ignored --generated 0 --right-runs 0
 [[ $OUTPUT == *wrong*1*1*"100.0 %"* ]] || fail "one mutant is not caught after installation: $OUTPUT"
-for command in "selftest mutants" "selftest timing"; do
-    expect 0 "usage: wavefarm $command" wavefarm help "${command% *}" "${command#* }"
-    grep -q "${command/ /.}" "$at/share/man/man1/wavefarm.1" || fail "the page lacks $command"
-    grep -q "${command#* }" "$at/share/bash-completion/completions/wavefarm" ||
-        fail "the completion lacks $command"
+for command in "selftest mutants" "selftest timing" gate "gate "{show,replay,submit,status,fetch,cancel,static} \
+    compare history bisect isa; do
+    read -ra words <<<"$command"
+    expect 0 "usage: wavefarm $command" wavefarm help "${words[@]}"
+    grep -q "^\.SS wavefarm $command" "$at/share/man/man1/wavefarm.1" || fail "the page lacks $command"
+    for file in bash-completion/completions/wavefarm zsh/site-functions/_wavefarm fish/vendor_completions.d/wavefarm.fish; do
+        grep -qw "${command#* }" "$at/share/$file" || fail "$file lacks $command"
+    done
+done
+# Sentinels are there for a gate alone.
+for file in packs/wavefarm-sentinel-{host,gfx942,sm_90}/pack.json share/wavefarm/suites/sentinels.json; do
+    [ -s "$at/$file" ] || fail "$file is not installed"
 done
 expect 0 "host:0" wavefarm devices
 expect 0 "1 results: 1 PASS" wavefarm run gemm-five --cases '128*' --kernels gemm_openblas \
