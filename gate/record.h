@@ -97,6 +97,12 @@ bool wf_gate_record_open_round(const struct wf_gate_record *r,
                                int device,
                                int32_t *ret_round);
 
+/* wf_gate_device_is_good, with the sentinel by its key. */
+bool wf_gate_record_device_is_good(const struct wf_gate_record *r,
+                                   int device,
+                                   char *ret_why,
+                                   size_t n);
+
 /* Whether a same-code sentinel of the group's round under way is off its level
  * (gate/level.h) in the rounds before it: the round's line should then be void, with
  * *ret_why. Call before the round's line is added. */

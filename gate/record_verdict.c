@@ -60,18 +60,31 @@ static struct wf_json *pair_json(const struct wf_gate_record *r,
     return o;
 }
 
+bool wf_gate_record_device_is_good(const struct wf_gate_record *r,
+                                   int device,
+                                   char *ret_why,
+                                   size_t n)
+{
+    size_t pair = 0;
+
+    if (n > 0) {
+        ret_why[0] = '\0';
+    }
+    if (!gate_device_culprit(r->gate, device, &pair)) {
+        return true;
+    }
+    gate_sentinel_say(r->gate, pair, r->header.pair[pair].key, ret_why, n);
+    return false;
+}
+
 static struct wf_json *device_json(const struct wf_gate_record *r,
                                    int group,
                                    struct wf_error *err)
 {
     struct wf_json *o = wf_json_object();
     char why[WF_GATE_MAX_KEY + 200] = "";
-    size_t pair = 0;
-    bool bad = gate_device_culprit(r->gate, group, &pair);
+    bool bad = !wf_gate_record_device_is_good(r, group, why, sizeof why);
 
-    if (bad) {
-        gate_sentinel_say(r->gate, pair, r->header.pair[pair].key, why, sizeof why);
-    }
     if (wf_json_set_i64(o, "group", group, err) != WF_OK ||
         wf_json_set_bool(o, "good", !bad, err) != WF_OK ||
         wf_json_set_string(o, "why", why, err) != WF_OK) {

@@ -336,8 +336,7 @@ static enum wf_status fill_devices(struct wf_gate_report *r,
         d->group = (int)i;
         d->facts = facts != NULL ? wf_json_at(facts, i) : NULL;
         r->modelled = r->modelled || report_flag(d->facts, "times_modelled", false);
-        d->good = wf_gate_device_is_good(wf_gate_record_gate(record), (int)i, d->why,
-                                         sizeof(d->why));
+        d->good = wf_gate_record_device_is_good(record, (int)i, d->why, sizeof(d->why));
     }
     for (size_t i = 0; i < wf_gate_record_count(record); i++) {
         const struct wf_gate_pair *p = wf_gate_record_pair(record, i);

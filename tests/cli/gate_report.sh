@@ -90,7 +90,7 @@ expect 0 "note: 1 of the pairs have margins wider than usual, up to 65 %" wavefa
 outcome 3 "nothing could be compared" a/k=unsupported b/k=removed
 outcome 3 "sentinels of device 0: FAILED" a/k=0 b/k=0 --sentinels same
 [[ $OUTPUT == *"the device cannot be trusted"* ]] || fail "$OUTPUT"
-outcome 3 "sentinels of device 0: FAILED" a/k=0 b/k=0 --sentinels blind
+outcome 3 "sentinels of device 0: FAILED: sentinel/slower@0: its added work" a/k=0 b/k=0 --sentinels blind
 outcome 1 "1 wrong of 2" a/k=wrong b/k=0 --sentinels blind
 outcome 3 "1 not decided" a/k=0 b/k=noisy --rounds 3
 [[ $OUTPUT == *"the gate is not over"* ]] || fail "$OUTPUT"
