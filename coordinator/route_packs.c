@@ -1,4 +1,5 @@
-/* Packs by themselves: publish one with the record of where it comes from; read one.
+/* Packs by themselves: publish one with the record of where it comes from; read one;
+ * list them.
  *
  * A record is told from another by all but its time: publishing a commit twice gives
  * one record. */
@@ -145,4 +146,58 @@ enum wf_status wf_route_pack_get(struct wf_worker *w,
     struct wf_json *o = NULL;
     enum wf_status status = wf_pack_read(w->db, req->param, &o, err);
     return status == WF_OK ? wf_reply_json(req, 200, o, err) : status;
+}
+
+/* --- the list --- */
+
+/* A page ends before it is larger than this; a single pack may be. */
+#define PAGE_BYTES (8u << 20)
+
+static enum wf_status write_list(const struct wf_rows *rows,
+                                 int64_t limit,
+                                 struct wf_buf *out,
+                                 struct wf_error *err)
+{
+    const size_t n = wf_rows_count(rows);
+    size_t i = 0;
+    int64_t last = 0;
+    enum wf_status s = wf_buf_puts(out, "{\"packs\":[", err);
+    for (; s == WF_OK && i < n && out->len < PAGE_BYTES; i++) {
+        s = i > 0 ? wf_buf_puts(out, ",", err) : s;
+        s = s == WF_OK ? wf_buf_puts(out, wf_rows_text(rows, i, 1), err) : s;
+        last = wf_rows_i64(rows, i, 0);
+    }
+    const bool more = i < n || n == (size_t)limit;
+    if (s == WF_OK && more) {
+        return wf_buf_printf(out, err, "],\"next\":\"%" PRId64 "\"}", last);
+    }
+    return s == WF_OK ? wf_buf_puts(out, "],\"next\":null}", err) : s;
+}
+
+enum wf_status wf_route_pack_list(struct wf_worker *w,
+                                  struct wf_request *req,
+                                  struct wf_error *err)
+{
+    int64_t limit = 50, after = 0;
+    const char *name = wf_request_query(req, "name");
+    struct wf_params p = WF_PARAMS_INIT;
+    struct wf_rows *rows = NULL;
+    enum wf_status s = wf_request_query_i64(req, "limit", 1, 500, &limit, err);
+    s = s == WF_OK ? wf_request_query_i64(req, "after", 1, INT64_MAX, &after, err) : s;
+    if (s == WF_OK && name != NULL && name[0] == '\0') {
+        s = wf_errorf(err, WF_EINVAL, "query parameter 'name' is empty");
+    }
+    wf_param_text(&p, name);
+    wf_param_i64(&p, limit);
+    wf_param_i64(&p, after);
+    s = s == WF_OK ? wf_db_run(w->db, WF_STMT_PACK_LIST, &p, &rows, err) : s;
+    s = s == WF_OK ? write_list(rows, limit, &req->reply, err) : s;
+    wf_rows_free(rows);
+    if (s == WF_OK) {
+        req->status = 200;
+        req->content_type = "application/json";
+    } else {
+        wf_buf_clear(&req->reply);
+    }
+    return s;
 }

@@ -386,6 +386,38 @@ def packs_are_published_with_their_provenance(f):
     assert len(stored()["archives"]) == 2
 
 
+def published_packs_are_listed(f):
+    name, body = "listed-name", f.run_body(kernels=("gemm_listed",))["packs"][0]
+    made = []
+    for i in range(3):
+        entry = json.loads(json.dumps(body))
+        entry["pack"].update(name=name, description=str(i))
+        pack = farm.sha256(farm.canonical(entry["pack"]))
+        record = provenance(pack, commit=f"{i:040x}") if i else None
+        f.good("POST", "/v1/packs", dict(entry, provenance=record), "submitter")
+        made.insert(0, (pack, [record] if record else []))
+    query = "/v1/packs?name=" + name
+
+    def seen(page):
+        assert all(p["name"] == name and p["archive"] == body["archive"] and p["created"].endswith("Z")
+                   for p in page["packs"]), page
+        return [(p["pack"], [v["record"] for v in p["provenance"]]) for p in page["packs"]]
+
+    whole = f.good("GET", query, None, "reader")
+    assert seen(whole) == made and whole["next"] is None, whole
+    first = f.good("GET", query + "&limit=2", None, "reader")
+    rest = f.good("GET", query + "&limit=2&after=" + first["next"], None, "reader")
+    assert seen(first) == made[:2] and seen(rest) == made[2:] and rest["next"] is None, (first, rest)
+    newest = f.good("GET", "/v1/packs?limit=1", None, "reader")["packs"]
+    assert [p["pack"] for p in newest] == [made[0][0]], newest
+    assert f.good("GET", "/v1/packs?name=listed", None, "reader") == {"packs": [], "next": None}
+    f.good("POST", "/v1/runs", f.run_body(cases=1, kernels=("gemm_in_a_run",)), "submitter")
+    assert f.good("GET", "/v1/packs?limit=1", None, "reader")["packs"] == newest, "a run's pack is listed"
+    for wrong in ("limit=0", "limit=501", "limit=x", "after=0", "name=", "names=x"):
+        p = problem(f.call("GET", "/v1/packs?" + wrong, role="reader"), 422)
+        assert wrong.split("=")[0] in p["detail"], p
+
+
 def published_provenance_goes_with_runs_that_have_none(f):
     body = f.run_body(cases=1, kernels=("gemm_published",))
     pack = body["kernels"][0]["pack"]
@@ -455,6 +487,7 @@ TESTS = [every_route_asks_for_its_role, revoked_token_is_refused, unknown_paths_
          sizes_are_limited, unauthorised_bodies_are_not_read, rubbish_instead_of_http,
          blobs_are_what_their_name_says, other_token_does_not_own_the_session,
          imported_results_become_a_run_once, packs_are_published_with_their_provenance,
+         published_packs_are_listed,
          published_provenance_goes_with_runs_that_have_none, no_published_pack_is_believed,
          description_matches_the_routes,
          answers_go_on_while_clients_stall]
