@@ -22,17 +22,18 @@ void bisect_pack_short(const struct bisect_pack *p, char ret[16])
     snprintf(ret, 16, "%.12s", p->commit[0] != '\0' ? p->commit : p->id);
 }
 
-static void free_pack(struct bisect_pack *p)
+void bisect_pack_free(struct bisect_pack *p)
 {
     free(p->path);
     free(p->parent);
+    free(p->record);
     memset(p, 0, sizeof(*p));
 }
 
 void bisect_packs_free(struct bisect_packs *p)
 {
     for (size_t i = 0; i < p->count; i++) {
-        free_pack(&p->pack[i]);
+        bisect_pack_free(&p->pack[i]);
     }
     free(p->pack);
     memset(p, 0, sizeof(*p));
@@ -49,9 +50,9 @@ static bool is_zero(const char *commit)
     return strspn(commit, "0") == strlen(commit);
 }
 
-static enum wf_status take_provenance(struct bisect_pack *p,
-                                      const struct wf_json *record,
-                                      struct wf_error *err)
+enum wf_status bisect_pack_origin(struct bisect_pack *p,
+                                  const struct wf_json *record,
+                                  struct wf_error *err)
 {
     const struct wf_json *parents =
         record != NULL ? wf_json_find(record, "parents") : NULL;
@@ -61,7 +62,7 @@ static enum wf_status take_provenance(struct bisect_pack *p,
     snprintf(p->built_at, sizeof(p->built_at), "%.39s", text(record, "built_at"));
     p->parent = wf_calloc(n + 1, sizeof(*p->parent));
     if (p->parent == NULL) {
-        return wf_errorf(err, WF_ENOMEM, "no memory for the parents of %s", p->path);
+        return wf_errorf(err, WF_ENOMEM, "no memory for the parents of %.12s", p->id);
     }
     for (size_t i = 0; i < n; i++) {
         const char *s = wf_json_string(wf_json_at(parents, i));
@@ -70,25 +71,49 @@ static enum wf_status take_provenance(struct bisect_pack *p,
     return WF_OK;
 }
 
-static enum wf_status read_pack(const char *path,
+enum wf_status bisect_pack_load(const char *path,
                                 const char *kernel,
-                                struct bisect_pack *p,
+                                struct bisect_pack *ret,
                                 struct wf_error *err)
 {
     struct gate_pack g = { 0 };
+    struct bisect_pack p = { 0 };
     enum wf_status status = gate_pack_open(path, path, &g, err);
     if (status == WF_OK) {
         const struct wf_pack_kernel *k = wf_pack_kernel(g.pack, kernel);
-        p->path = wf_strdup(path);
-        snprintf(p->id, sizeof(p->id), "%s", wf_pack_id(g.pack));
-        status = p->path == NULL ? wf_errorf(err, WF_ENOMEM, "no memory for %s", path)
-                                 : take_provenance(p, g.provenance, err);
+        p.path = wf_strdup(path);
+        snprintf(p.id, sizeof(p.id), "%s", wf_pack_id(g.pack));
+        status = p.path == NULL ? wf_errorf(err, WF_ENOMEM, "no memory for %s", path)
+                                : bisect_pack_origin(&p, g.provenance, err);
         if (status == WF_OK && k != NULL) {
-            status = wf_kernel_identity(g.pack, k, p->identity, err);
+            status = wf_kernel_identity(g.pack, k, p.identity, err);
         }
     }
     gate_pack_close(&g);
-    return status;
+    if (status != WF_OK) {
+        bisect_pack_free(&p);
+        return status;
+    }
+    *ret = p;
+    return WF_OK;
+}
+
+enum wf_status bisect_packs_push(struct bisect_packs *packs,
+                                 struct bisect_pack *p,
+                                 struct wf_error *err)
+{
+    struct bisect_pack *grown =
+        wf_realloc_array(packs->pack, packs->count + 1, sizeof(*grown));
+    if (grown == NULL || packs->count == MOST_PACKS) {
+        packs->pack = grown != NULL ? grown : packs->pack;
+        bisect_pack_free(p);
+        return wf_errorf(err, grown == NULL ? WF_ENOMEM : WF_EINVAL,
+                         "%zu packs are too many", packs->count + 1);
+    }
+    packs->pack = grown;
+    packs->pack[packs->count++] = *p;
+    memset(p, 0, sizeof(*p));
+    return WF_OK;
 }
 
 static enum wf_status add(struct bisect_packs *p,
@@ -96,21 +121,9 @@ static enum wf_status add(struct bisect_packs *p,
                           const char *kernel,
                           struct wf_error *err)
 {
-    struct bisect_pack *grown = wf_realloc_array(p->pack, p->count + 1, sizeof(*grown));
-    if (grown == NULL || p->count == MOST_PACKS) {
-        p->pack = grown != NULL ? grown : p->pack;
-        return wf_errorf(err, grown == NULL ? WF_ENOMEM : WF_EINVAL,
-                         "%zu packs are too many", p->count + 1);
-    }
-    p->pack = grown;
-    memset(&p->pack[p->count], 0, sizeof(*p->pack));
-    enum wf_status status = read_pack(path, kernel, &p->pack[p->count], err);
-    if (status != WF_OK) {
-        free_pack(&p->pack[p->count]);
-        return status;
-    }
-    p->count++;
-    return WF_OK;
+    struct bisect_pack one = { 0 };
+    enum wf_status status = bisect_pack_load(path, kernel, &one, err);
+    return status == WF_OK ? bisect_packs_push(p, &one, err) : status;
 }
 
 static bool ends_with(const char *s, const char *end)
@@ -210,8 +223,8 @@ static enum wf_status keep(struct bisect_packs *p,
         memset(&p->pack[at[i]], 0, sizeof(*p->pack));
     }
     for (size_t i = 0; i < p->count; i++) {
-        p->outside += p->pack[i].path != NULL;
-        free_pack(&p->pack[i]);
+        p->outside += p->pack[i].id[0] != '\0';
+        bisect_pack_free(&p->pack[i]);
     }
     free(p->pack);
     p->pack = kept;
@@ -220,10 +233,10 @@ static enum wf_status keep(struct bisect_packs *p,
 }
 
 /* By provenance: along first parents from the bad one to the good one. */
-static enum wf_status order_by_commits(struct bisect_packs *p,
-                                       size_t good,
-                                       size_t bad,
-                                       struct wf_error *err)
+enum wf_status bisect_packs_line(struct bisect_packs *p,
+                                 size_t good,
+                                 size_t bad,
+                                 struct wf_error *err)
 {
     const size_t n = p->count;
     size_t count = 0;
@@ -243,10 +256,6 @@ static enum wf_status order_by_commits(struct bisect_packs *p,
     }
     if (status == WF_OK) {
         status = wf_commit_line(c, n, good, bad, at, &count, err);
-        if (status != WF_OK) {
-            status = wf_error_prefix(err, "cannot order the packs by their commits (a "
-                                          "list file, oldest first, orders them, too)");
-        }
     }
     if (status == WF_OK) {
         status = keep(p, at, count, err);
@@ -295,21 +304,28 @@ static enum wf_status arrange(struct bisect_packs *p,
                          good == SIZE_MAX ? "good" : "bad",
                          ends->pack[good == SIZE_MAX ? 0 : 1].path);
     }
-    return by_list ? order_by_list(p, good, bad, err)
-                   : order_by_commits(p, good, bad, err);
+    if (by_list) {
+        return order_by_list(p, good, bad, err);
+    }
+    return bisect_packs_line(p, good, bad, err) == WF_OK
+               ? WF_OK
+               : wf_error_prefix(err, "cannot order the packs by their commits (a list "
+                                      "file, oldest first, orders them, too)");
 }
 
-static enum wf_status check_ends(const struct bisect_packs *ends,
-                                 const char *kernel,
-                                 struct wf_error *err)
+enum wf_status bisect_packs_check_ends(const struct bisect_pack *good,
+                                       const struct bisect_pack *bad,
+                                       const char *kernel,
+                                       struct wf_error *err)
 {
-    for (size_t i = 0; i < 2; i++) {
-        if (ends->pack[i].identity[0] == '\0') {
-            return wf_errorf(err, WF_ENOTFOUND, "%s has no kernel '%s'",
-                             ends->pack[i].path, kernel);
-        }
+    const struct bisect_pack *lacks = good->identity[0] == '\0'  ? good
+                                      : bad->identity[0] == '\0' ? bad
+                                                                 : NULL;
+    if (lacks != NULL) {
+        return wf_errorf(err, WF_ENOTFOUND, "%s has no kernel '%s'", lacks->path,
+                         kernel);
     }
-    return strcmp(ends->pack[0].id, ends->pack[1].id) == 0
+    return strcmp(good->id, bad->id) == 0
                ? wf_errorf(err, WF_EINVAL, "the good and the bad pack are the same")
                : WF_OK;
 }
@@ -325,7 +341,9 @@ enum wf_status bisect_packs_read(const char *good,
     struct stat st;
     enum wf_status status = add(&ends, good, kernel, err);
     status = status == WF_OK ? add(&ends, bad, kernel, err) : status;
-    status = status == WF_OK ? check_ends(&ends, kernel, err) : status;
+    status = status == WF_OK
+                 ? bisect_packs_check_ends(&ends.pack[0], &ends.pack[1], kernel, err)
+                 : status;
     if (status == WF_OK && from == NULL) {
         *ret = ends;
         return WF_OK;

@@ -279,7 +279,14 @@ static enum wf_status take_step(struct bisect_search *s,
     return WF_OK;
 }
 
-/* Numbers of equal code; packs without the kernel are alone. */
+static bool same_code(const struct bisect_pack *a, const struct bisect_pack *b)
+{
+    return strcmp(a->id, b->id) == 0 ||
+           (a->identity[0] != '\0' && strcmp(a->identity, b->identity) == 0);
+}
+
+/* Numbers of equal code, as far as the packs are here; those without the kernel are
+ * alone. */
 static enum wf_status make_rule(struct bisect_search *s, struct wf_error *err)
 {
     const struct bisect_packs *p = s->packs;
@@ -289,15 +296,15 @@ static enum wf_status make_rule(struct bisect_search *s, struct wf_error *err)
     }
     for (size_t i = 0; i < p->count; i++) {
         group[i] = i;
-        for (size_t k = i; k > 0 && p->pack[i].identity[0] != '\0'; k--) {
-            if (strcmp(p->pack[k - 1].identity, p->pack[i].identity) == 0) {
+        for (size_t k = i; k > 0; k--) {
+            if (same_code(&p->pack[k - 1], &p->pack[i])) {
                 group[i] = group[k - 1];
             }
         }
     }
     enum wf_status status = wf_bisect_create(group, p->count, &s->rule, err);
     for (size_t i = 0; i < p->count && status == WF_OK; i++) {
-        if (p->pack[i].identity[0] == '\0') {
+        if (p->pack[i].path != NULL && p->pack[i].identity[0] == '\0') {
             wf_bisect_learn(s->rule, i, WF_BISECT_SKIP);
         }
     }
@@ -305,24 +312,55 @@ static enum wf_status make_rule(struct bisect_search *s, struct wf_error *err)
     return status;
 }
 
+/* Gets the pack where it is not here yet. Its code may then turn out to be one that was
+ * looked at, or to lack the kernel: no gate is needed, and *ret is what is known. */
+static enum wf_status get_pack(struct bisect_search *s,
+                               size_t at,
+                               enum wf_bisect_mark *ret,
+                               struct wf_error *err)
+{
+    struct bisect_pack *p = &s->packs->pack[at];
+    *ret = WF_BISECT_UNKNOWN;
+    if (p->path != NULL) {
+        return WF_OK;
+    }
+    enum wf_status status = s->packs->get(s->packs->ctx, p, err);
+    if (status == WF_OK && p->identity[0] == '\0') {
+        *ret = WF_BISECT_SKIP;
+    }
+    for (size_t i = 0; i < s->packs->count && status == WF_OK; i++) {
+        const bool open = *ret == WF_BISECT_UNKNOWN || *ret == WF_BISECT_SKIP;
+        if (open && same_code(p, &s->packs->pack[i])) {
+            const enum wf_bisect_mark mark = wf_bisect_mark_of(s->rule, i);
+            *ret = mark != WF_BISECT_UNKNOWN ? mark : *ret;
+        }
+    }
+    return status;
+}
+
 static enum wf_status search(struct bisect_search *s, struct wf_error *err)
 {
     size_t next = 0;
+    enum wf_bisect_mark mark = WF_BISECT_UNKNOWN;
     enum wf_status status = take_step(s, s->packs->count - 1, err);
     if (status != WF_OK) {
         return status;
     }
     s->ends_differ = s->step[0].mark == WF_BISECT_BAD;
     while (status == WF_OK && s->ends_differ && wf_bisect_next(s->rule, &next)) {
-        status = take_step(s, next, err);
+        status = get_pack(s, next, &mark, err);
+        if (status == WF_OK && mark == WF_BISECT_UNKNOWN) {
+            status = take_step(s, next, err);
+            mark = status == WF_OK ? s->step[s->count - 1].mark : mark;
+        }
         if (status == WF_OK) {
-            wf_bisect_learn(s->rule, next, s->step[s->count - 1].mark);
+            wf_bisect_learn(s->rule, next, mark);
         }
     }
     return status;
 }
 
-enum wf_status bisect_search_run(const struct bisect_packs *packs,
+enum wf_status bisect_search_run(struct bisect_packs *packs,
                                  const struct bisect_options *options,
                                  struct bisect_search *ret,
                                  struct wf_error *err)

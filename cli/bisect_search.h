@@ -35,7 +35,7 @@ struct bisect_step {
 };
 
 struct bisect_search {
-    const struct bisect_packs *packs;
+    struct bisect_packs *packs;
     struct bisect_options options;
     struct wf_bisect *rule;
     struct bisect_step *step;
@@ -45,9 +45,10 @@ struct bisect_search {
     bool ends_differ;      /* the bad pack is worse than the good one */
 };
 
-/* Ends with OK also where nothing could be found; then `ends_differ` or the range of
- * `rule` says so. EDEVICE: the machine failed, what is done is in the records. */
-enum wf_status bisect_search_run(const struct bisect_packs *packs,
+/* The two ends have to be here; the others are got when a step needs them. Ends with OK
+ * also where nothing could be found; then `ends_differ` or the range of `rule` says so.
+ * EDEVICE: the machine failed, what is done is in the records. */
+enum wf_status bisect_search_run(struct bisect_packs *packs,
                                  const struct bisect_options *options,
                                  struct bisect_search *ret,
                                  struct wf_error *err);

@@ -1,4 +1,5 @@
 /* bisect: which pack between a good and a bad one is the first bad one. */
+#include "cli/bisect_published.h"
 #include "cli/bisect_search.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
@@ -100,7 +101,8 @@ static bool is_exact(const struct bisect_search *s)
 static void say_pack(const char *what, const struct bisect_pack *p)
 {
     wf_say("%s: commit %s, pack %.12s (%s)", what,
-           p->commit[0] != '\0' ? p->commit : "not known", p->id, p->path);
+           p->commit[0] != '\0' ? p->commit : "not known", p->id,
+           p->path != NULL ? p->path : "published");
 }
 
 static void print_text(const struct bisect_search *s)
@@ -244,17 +246,40 @@ static enum wf_status print_json(const struct bisect_search *s, struct wf_error 
     return status;
 }
 
+static enum wf_status read_packs(const struct wf_args *args,
+                                 const char *kernel,
+                                 struct bisect_published **ret_published,
+                                 struct bisect_packs *ret,
+                                 struct wf_error *err)
+{
+    const char *good = wf_args_string(args, "good");
+    const char *bad = wf_args_string(args, "bad");
+    const char *packs = wf_args_string(args, "packs");
+    const char *name = wf_args_string(args, "published");
+    if (name == NULL) {
+        return bisect_packs_read(good, bad, packs, kernel, ret, err);
+    }
+    if (packs != NULL) {
+        return wf_errorf(err, WF_EINVAL,
+                         "--packs and --published: the packs are either here or on a "
+                         "farm");
+    }
+    enum wf_status status = bisect_published_open(args, kernel, ret_published, err);
+    return status == WF_OK
+               ? bisect_published_read(*ret_published, name, good, bad, ret, err)
+               : status;
+}
+
 static int run(const struct wf_args *args)
 {
     struct wf_error err = { 0 };
     struct bisect_options o;
+    struct bisect_published *published = NULL;
     struct bisect_packs packs = { 0 };
     struct bisect_search s = { 0 };
     enum wf_status status = read_options(args, &o, &err);
     if (status == WF_OK) {
-        status =
-            bisect_packs_read(wf_args_string(args, "good"), wf_args_string(args, "bad"),
-                              wf_args_string(args, "packs"), o.kernel, &packs, &err);
+        status = read_packs(args, o.kernel, &published, &packs, &err);
     }
     if (status == WF_OK && !o.quiet) {
         wf_say("%zu packs from good to bad%s", packs.count,
@@ -276,15 +301,20 @@ static int run(const struct wf_args *args)
     const int code = status == WF_OK ? found : wf_exit_error(&err);
     bisect_search_free(&s);
     bisect_packs_free(&packs);
+    bisect_published_close(published);
     return code;
 }
 
 static const struct wf_opt opts[] = {
     { "good", WF_OPT_FILE, "PACK", NULL, NULL,
-      "a pack that was good: folder or archive" },
+      "a pack that was good: folder or archive; of published packs also the begin of "
+      "its commit or id" },
     { "bad", WF_OPT_FILE, "PACK", NULL, NULL, "a later pack that is bad" },
     { "packs", WF_OPT_FILE, "PATH", NULL, NULL,
       "packs between: a folder, or a file with one a line, oldest first" },
+    { "published", WF_OPT_STRING, "NAME", NULL, NULL,
+      "packs between: those of this name that were published to the coordinator" },
+    WF_OPTS_SERVER,
     { "suite", WF_OPT_STRING, "SUITE", NULL, NULL, "a built-in suite or a .json file" },
     { "case", WF_OPT_STRING, "GLOB", NULL, NULL, "case by name (default: all)" },
     { "kernel", WF_OPT_STRING, "NAME", NULL, NULL, "the kernel" },
@@ -320,7 +350,9 @@ const struct wf_command wf_command_bisect = {
         "\n"
         "The packs of a folder are put in order by the commits and parents of their\n"
         "provenance ('wavefarm pack publish --commit' and 'pack build' write it); a list\n"
-        "file gives the order itself.\n"
+        "file gives the order itself. With --published they are those that were published to\n"
+        "a farm ('wavefarm pack publish'); the archive of a pack comes here when a step\n"
+        "needs it, and the gates run on this machine.\n"
         "\n"
         "Exit status: 0 the first bad pack was found, 4 it was not (undecided packs are\n"
         "left, or the bad pack is not worse than the good one), 3 the machine failed.",
