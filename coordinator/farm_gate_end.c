@@ -190,16 +190,6 @@ static enum wf_status add_pair(struct ending *e,
 
 /* --- the round's line --- */
 
-static enum wf_status set_parsed(struct wf_json *o,
-                                 const char *key,
-                                 const char *text,
-                                 struct wf_error *err)
-{
-    struct wf_json *v = NULL;
-    enum wf_status s = wf_json_parse(text, strlen(text), key, &v, err);
-    return s == WF_OK ? wf_json_set_take(o, key, v, err) : s;
-}
-
 static enum wf_status made_line(const struct ending *e,
                                 const struct wf_rows *groups,
                                 struct wf_json **ret,
@@ -210,9 +200,9 @@ static enum wf_status made_line(const struct ending *e,
     s = s == WF_OK ? wf_json_set_string(o, "gate", e->f->gate, err) : s;
     s = s == WF_OK ? wf_json_set_i64(o, "round", e->round, err) : s;
     s = s == WF_OK ? wf_json_set_i64(o, "group", e->group, err) : s;
-    s = s == WF_OK
-            ? set_parsed(o, "device", wf_rows_text(groups, (size_t)e->group, 4), err)
-            : s;
+    s = s == WF_OK ? wf_json_set_parsed(o, "device",
+                                        wf_rows_text(groups, (size_t)e->group, 4), err)
+                   : s;
     s = s == WF_OK ? wf_json_set_take(o, "environment", wf_json_object(), err) : s;
     s = s == WF_OK ? wf_json_set_i64(o, "took_ns", 0, err) : s;
     if (s == WF_OK) {
@@ -236,8 +226,9 @@ static enum wf_status set_place(const struct ending *e,
     size_t g = (size_t)e->group;
     const char *moves = wf_rows_text(groups, g, 5);
     enum wf_status s = wf_json_set_string(o, "runner", wf_rows_text(groups, g, 1), err);
-    return s == WF_OK && strcmp(moves, "[]") != 0 ? set_parsed(o, "moves", moves, err)
-                                                  : s;
+    return s == WF_OK && strcmp(moves, "[]") != 0
+               ? wf_json_set_parsed(o, "moves", moves, err)
+               : s;
 }
 
 static enum wf_status store_line(struct wf_db *db,

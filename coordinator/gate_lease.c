@@ -42,19 +42,6 @@ struct shard {
     uint8_t seed[WF_GATE_SEED_BYTES];
 };
 
-static enum wf_status set_parsed(struct wf_json *o,
-                                 const char *key,
-                                 const char *text,
-                                 struct wf_error *err)
-{
-    struct wf_json *v = NULL;
-    if (!*text) {
-        return wf_json_set_null(o, key, err);
-    }
-    enum wf_status s = wf_json_parse(text, strlen(text), key, &v, err);
-    return s == WF_OK ? wf_json_set_take(o, key, v, err) : s;
-}
-
 /* 64 hex digits, as the table's check has them. */
 static enum wf_status read_seed(const char *hex,
                                 uint8_t ret[WF_GATE_SEED_BYTES],
@@ -103,10 +90,12 @@ static enum wf_status pair_json(const struct shard *sh,
     s = s == WF_OK
             ? wf_json_set_string(o, "case_id", wf_rows_text(r, i, C_CASE_ID), err)
             : s;
-    s = s == WF_OK ? set_parsed(o, "case", wf_rows_text(r, i, C_CANONICAL), err) : s;
-    s = s == WF_OK ? set_parsed(o, "base", wf_rows_text(r, i, C_BASE), err) : s;
-    s = s == WF_OK ? set_parsed(o, "candidate", wf_rows_text(r, i, C_CANDIDATE), err)
+    s = s == WF_OK ? wf_json_set_parsed(o, "case", wf_rows_text(r, i, C_CANONICAL), err)
                    : s;
+    s = s == WF_OK ? wf_json_set_parsed(o, "base", wf_rows_text(r, i, C_BASE), err) : s;
+    s = s == WF_OK
+            ? wf_json_set_parsed(o, "candidate", wf_rows_text(r, i, C_CANDIDATE), err)
+            : s;
     return s == WF_OK ? set_masks(sh, i, o, err) : s;
 }
 
@@ -137,7 +126,7 @@ static enum wf_status set_packs(struct wf_db *db,
     wf_param_text(&p, run);
     enum wf_status s =
         wf_db_one(db, WF_STMT_LEASE_GATE_PACKS, &p, "the gate is gone", &rows, err);
-    s = s == WF_OK ? set_parsed(o, "packs", wf_rows_text(rows, 0, 0), err) : s;
+    s = s == WF_OK ? wf_json_set_parsed(o, "packs", wf_rows_text(rows, 0, 0), err) : s;
     wf_rows_free(rows);
     return s;
 }
@@ -161,7 +150,9 @@ static enum wf_status gate_json(struct wf_db *db,
     s = s == WF_OK
             ? wf_json_set_i64(o, "deadline_ms", wf_rows_i64(r, at, C_DEADLINE), err)
             : s;
-    s = s == WF_OK ? set_parsed(o, "measure", wf_rows_text(r, at, C_MEASURE), err) : s;
+    s = s == WF_OK
+            ? wf_json_set_parsed(o, "measure", wf_rows_text(r, at, C_MEASURE), err)
+            : s;
     s = s == WF_OK ? set_packs(db, wf_rows_text(r, at, C_RUN), o, err) : s;
     if (s != WF_OK) {
         wf_json_free(o);

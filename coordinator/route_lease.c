@@ -125,19 +125,6 @@ static enum wf_status find_device(struct wf_db *db,
 
 /* --- what is handed out --- */
 
-static enum wf_status set_parsed(struct wf_json *o,
-                                 const char *key,
-                                 const char *text,
-                                 struct wf_error *err)
-{
-    struct wf_json *v = NULL;
-    if (!*text) {
-        return wf_json_set_null(o, key, err);
-    }
-    enum wf_status s = wf_json_parse(text, strlen(text), key, &v, err);
-    return s == WF_OK ? wf_json_set_take(o, key, v, err) : s;
-}
-
 /* Row i of LEASE_TASKS. */
 static enum wf_status task_json(const struct wf_rows *rows,
                                 size_t i,
@@ -155,7 +142,7 @@ static enum wf_status task_json(const struct wf_rows *rows,
         s = wf_json_set_string(o, texts[t].key, wf_rows_text(rows, i, texts[t].column),
                                err);
     }
-    s = s == WF_OK ? set_parsed(o, "case", wf_rows_text(rows, i, 8), err) : s;
+    s = s == WF_OK ? wf_json_set_parsed(o, "case", wf_rows_text(rows, i, 8), err) : s;
     s = s == WF_OK ? wf_json_set_i64(o, "repetition", wf_rows_i64(rows, i, 12), err)
                    : s;
     s = s == WF_OK ? wf_json_set_i64(o, "attempt", wf_rows_i64(rows, i, 3), err) : s;
@@ -163,8 +150,10 @@ static enum wf_status task_json(const struct wf_rows *rows,
                    : s;
     s = s == WF_OK ? wf_json_set_i64(o, "deadline_ms", wf_rows_i64(rows, i, 14), err)
                    : s;
-    s = s == WF_OK ? set_parsed(o, "measure", wf_rows_text(rows, i, 15), err) : s;
-    s = s == WF_OK ? set_parsed(o, "provenance", wf_rows_text(rows, i, 16), err) : s;
+    s = s == WF_OK ? wf_json_set_parsed(o, "measure", wf_rows_text(rows, i, 15), err)
+                   : s;
+    s = s == WF_OK ? wf_json_set_parsed(o, "provenance", wf_rows_text(rows, i, 16), err)
+                   : s;
     enum wf_status pushed = wf_json_push_take(list, o, err);
     return s == WF_OK ? pushed : s;
 }

@@ -111,16 +111,9 @@ enum column {
     C_PLACES
 };
 
-static enum wf_status set_parsed(struct wf_json *o,
-                                 const char *key,
-                                 const char *text,
-                                 const char *otherwise,
-                                 struct wf_error *err)
+static const char *or_else(const char *text, const char *otherwise)
 {
-    struct wf_json *v = NULL;
-    text = *text ? text : otherwise;
-    enum wf_status s = wf_json_parse(text, strlen(text), key, &v, err);
-    return s == WF_OK ? wf_json_set_take(o, key, v, err) : s;
+    return *text ? text : otherwise;
 }
 
 static enum wf_status set_bool_or_null(struct wf_json *o,
@@ -177,10 +170,13 @@ enum wf_status wf_gate_row_json(const struct wf_rows *rows,
     struct wf_json *o = wf_json_object();
     enum wf_status s = set_columns(rows, i, o, err);
     s = s == WF_OK
-            ? set_parsed(o, "verdicts", wf_rows_text(rows, i, C_PROGRESS), "{}", err)
+            ? wf_json_set_parsed(o, "verdicts",
+                                 or_else(wf_rows_text(rows, i, C_PROGRESS), "{}"), err)
             : s;
-    s = s == WF_OK ? set_parsed(o, "places", wf_rows_text(rows, i, C_PLACES), "[]", err)
-                   : s;
+    s = s == WF_OK
+            ? wf_json_set_parsed(o, "places",
+                                 or_else(wf_rows_text(rows, i, C_PLACES), "[]"), err)
+            : s;
     s = s == WF_OK ? set_bool_or_null(o, "red", rows, i, C_RED, err) : s;
     s = s == WF_OK
             ? set_bool_or_null(o, "infrastructure", rows, i, C_INFRASTRUCTURE, err)

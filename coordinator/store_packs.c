@@ -131,16 +131,6 @@ enum wf_status wf_store_pack(struct wf_db *db,
 
 /* --- reading --- */
 
-static enum wf_status set_parsed(struct wf_json *o,
-                                 const char *key,
-                                 const char *text,
-                                 struct wf_error *err)
-{
-    struct wf_json *v = NULL;
-    enum wf_status status = wf_json_parse(text, strlen(text), key, &v, err);
-    return status == WF_OK ? wf_json_set_take(o, key, v, err) : status;
-}
-
 static enum wf_status row_json(const struct wf_rows *rows,
                                struct wf_json *o,
                                struct wf_error *err)
@@ -151,10 +141,14 @@ static enum wf_status row_json(const struct wf_rows *rows,
                    : s;
     s = s == WF_OK ? wf_json_set_string(o, "created", wf_rows_text(rows, 0, 3), err)
                    : s;
-    s = s == WF_OK ? set_parsed(o, "files", wf_rows_text(rows, 0, 4), err) : s;
-    s = s == WF_OK ? set_parsed(o, "kernels", wf_rows_text(rows, 0, 5), err) : s;
-    s = s == WF_OK ? set_parsed(o, "archives", wf_rows_text(rows, 0, 6), err) : s;
-    return s == WF_OK ? set_parsed(o, "provenance", wf_rows_text(rows, 0, 7), err) : s;
+    s = s == WF_OK ? wf_json_set_parsed(o, "files", wf_rows_text(rows, 0, 4), err) : s;
+    s = s == WF_OK ? wf_json_set_parsed(o, "kernels", wf_rows_text(rows, 0, 5), err)
+                   : s;
+    s = s == WF_OK ? wf_json_set_parsed(o, "archives", wf_rows_text(rows, 0, 6), err)
+                   : s;
+    return s == WF_OK
+               ? wf_json_set_parsed(o, "provenance", wf_rows_text(rows, 0, 7), err)
+               : s;
 }
 
 enum wf_status wf_pack_read(struct wf_db *db,

@@ -43,16 +43,6 @@ enum column {
     C_THROTTLE
 };
 
-static enum wf_status set_parsed(struct wf_json *o,
-                                 const char *key,
-                                 const char *text,
-                                 struct wf_error *err)
-{
-    struct wf_json *v = NULL;
-    enum wf_status s = wf_json_parse(text, strlen(text), key, &v, err);
-    return s == WF_OK ? wf_json_set_take(o, key, v, err) : s;
-}
-
 struct text_member {
     const char *key;
     enum column column;
@@ -75,7 +65,8 @@ static enum wf_status made_task(const struct wf_rows *rows,
         { "device_selector", C_SELECTOR },
     };
     struct wf_json *t = wf_json_object();
-    enum wf_status s = set_parsed(t, "case", wf_rows_text(rows, i, C_CANONICAL), err);
+    enum wf_status s =
+        wf_json_set_parsed(t, "case", wf_rows_text(rows, i, C_CANONICAL), err);
     for (size_t m = 0; s == WF_OK && m < sizeof members / sizeof members[0]; m++) {
         s = wf_json_set_string(t, members[m].key,
                                wf_rows_text(rows, i, (int)members[m].column), err);
@@ -421,7 +412,8 @@ static enum wf_status add_head(const struct wf_rows *rows,
                   wf_rows_null(rows, 0, 3) ? NULL : wf_rows_text(rows, 0, 3), err)
             : s;
     s = s == WF_OK ? wf_json_set_i64(o, "repetition", wf_rows_i64(rows, 0, 4), err) : s;
-    return s == WF_OK ? set_parsed(o, "case", wf_rows_text(rows, 0, 5), err) : s;
+    return s == WF_OK ? wf_json_set_parsed(o, "case", wf_rows_text(rows, 0, 5), err)
+                      : s;
 }
 
 enum wf_status wf_store_task(struct wf_db *db,

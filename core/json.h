@@ -162,6 +162,11 @@ enum wf_status wf_json_set_take(struct wf_json *obj,
                                 const char *key,
                                 struct wf_json *child,
                                 struct wf_error *err);
+/* What a JSON text says; "" is null. */
+enum wf_status wf_json_set_parsed(struct wf_json *obj,
+                                  const char *key,
+                                  const char *text,
+                                  struct wf_error *err);
 enum wf_status wf_json_set_copy(struct wf_json *obj,
                                 const char *key,
                                 const struct wf_json *v,

@@ -6,6 +6,8 @@
  * tree of ours can hold a key twice. */
 #include "core/json_node.h"
 
+#include <string.h>
+
 static enum wf_status no_memory(const char *key, struct wf_error *err)
 {
     if (key == NULL) {
@@ -183,6 +185,19 @@ enum wf_status wf_json_copy(const struct wf_json *v,
         return no_memory(NULL, err);
     }
     return copy_at(v, 0, ret, err);
+}
+
+enum wf_status wf_json_set_parsed(struct wf_json *obj,
+                                  const char *key,
+                                  const char *text,
+                                  struct wf_error *err)
+{
+    struct wf_json *v = NULL;
+    if (!text[0]) {
+        return wf_json_set_null(obj, key, err);
+    }
+    enum wf_status status = wf_json_parse(text, strlen(text), key, &v, err);
+    return status == WF_OK ? wf_json_set_take(obj, key, v, err) : status;
 }
 
 enum wf_status wf_json_set_copy(struct wf_json *obj,

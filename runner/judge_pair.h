@@ -102,6 +102,10 @@ enum wf_status pair_slot(struct pair *p,
                          size_t seat,
                          struct pair_slot *ret,
                          struct wf_error *err);
+/* The slot's times, for the audit. */
+enum wf_status pair_keep_samples(struct pair_arm *arm,
+                                 const struct pair_slot *s,
+                                 struct wf_error *err);
 
 /* judge_pair_process.c: a pair one of whose kernels is a command. */
 bool pair_has_process(const struct pair *p);

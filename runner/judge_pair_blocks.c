@@ -209,9 +209,9 @@ enum wf_status pair_slot(struct pair *p,
     return st;
 }
 
-static enum wf_status keep_samples(struct pair_arm *arm,
-                                   const struct pair_slot *s,
-                                   struct wf_error *err)
+enum wf_status pair_keep_samples(struct pair_arm *arm,
+                                 const struct pair_slot *s,
+                                 struct wf_error *err)
 {
     double *more = wf_realloc_array(arm->sample, arm->samples + WF_PAIR_TIMED,
                                     sizeof(*arm->sample));
@@ -234,7 +234,7 @@ static enum wf_status run_block(struct pair *p,
         const size_t label = b->mask >> i & 1 ? WF_PAIR_CAND : WF_PAIR_BASE;
         const size_t seat = p->seat[1] == &p->arm[label];
         st = pair_slot(p, seat, &b->slot[i], err);
-        st = st == WF_OK ? keep_samples(p->seat[seat], &b->slot[i], err) : st;
+        st = st == WF_OK ? pair_keep_samples(p->seat[seat], &b->slot[i], err) : st;
     }
     pair_block_judge(b);
     return st;

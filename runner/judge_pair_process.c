@@ -168,22 +168,6 @@ static enum wf_status run_slot(struct process_pair *pp,
     return WF_OK;
 }
 
-static enum wf_status keep_samples(struct pair_arm *arm,
-                                   const struct pair_slot *s,
-                                   struct wf_error *err)
-{
-    double *more = wf_realloc_array(arm->sample, arm->samples + WF_PAIR_TIMED,
-                                    sizeof(*arm->sample));
-    if (!more) {
-        return wf_errorf(err, WF_ENOMEM, "no memory for samples");
-    }
-    arm->sample = more;
-    for (size_t i = 0; isfinite(s->y) && i < WF_PAIR_TIMED; i++) {
-        arm->sample[arm->samples++] = s->t_ns[i];
-    }
-    return WF_OK;
-}
-
 static enum wf_status run_block(struct process_pair *pp,
                                 struct pair_block *b,
                                 struct wf_error *err)
@@ -194,7 +178,7 @@ static enum wf_status run_block(struct process_pair *pp,
         const size_t seat = pp->p->seat[1] == &pp->p->arm[label];
         st = run_slot(pp, seat, &b->slot[i], err);
         if (st == WF_OK && !is_over(pp)) {
-            st = keep_samples(pp->seat[seat].arm, &b->slot[i], err);
+            st = pair_keep_samples(pp->seat[seat].arm, &b->slot[i], err);
         }
     }
     pair_block_judge(b);

@@ -150,9 +150,13 @@ Test(json_write, all_setters_write_their_type)
     cr_assert_eq(wf_json_set_null(obj, "z", &err), WF_OK);
     cr_assert_eq(wf_json_set_copy(obj, "c", child, &err), WF_OK);
     cr_assert_eq(wf_json_set_take(obj, "t", child, &err), WF_OK);
+    cr_assert_eq(wf_json_set_parsed(obj, "p", "[1]", &err), WF_OK);
+    cr_assert_eq(wf_json_set_parsed(obj, "e", "", &err), WF_OK);
+    cr_assert_eq(wf_json_set_parsed(obj, "bad", "[1", &err), WF_EPARSE);
     expect_line(obj,
                 "{\"s\":\"v\",\"n\":null,\"u\":18446744073709551615,\"i\":-5,\"f\":0.5,"
-                "\"b\":true,\"z\":null,\"c\":[\"x\",null,{}],\"t\":[\"x\",null,{}]}");
+                "\"b\":true,\"z\":null,\"c\":[\"x\",null,{}],\"t\":[\"x\",null,{}],"
+                "\"p\":[1],\"e\":null}");
     wf_json_free(obj);
 }
 
