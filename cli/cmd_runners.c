@@ -19,14 +19,19 @@ static void add_row(struct wf_table *t,
                     const struct wf_json *device)
 {
     int64_t silent_ms = 0, leases = 0;
-    char silent[32], held[32];
+    char silent[32], held[32], until[48] = "";
+    const struct wf_json *q = wf_json_find(device, "quarantine");
     (void)wf_json_opt_i64(runner, "silent_ms", 0, INT64_MAX, &silent_ms, NULL);
     (void)wf_json_opt_i64(runner, "leases", 0, INT64_MAX, &leases, NULL);
     snprintf(silent, sizeof(silent), "%.1f s", (double)silent_ms / 1000);
     snprintf(held, sizeof(held), "%" PRId64, leases);
+    if (q != NULL) {
+        snprintf(until, sizeof(until), "%.10s: until %.20s", text(q, "id"),
+                 text(q, "until"));
+    }
     const char *cell[] = {
         text(runner, "name"),  text(runner, "state"), silent, held, text(device, "id"),
-        text(device, "model"), text(device, "arch"),
+        text(device, "model"), text(device, "arch"),  until,
     };
     wf_table_row(t, cell);
 }
@@ -34,7 +39,7 @@ static void add_row(struct wf_table *t,
 static void print_table(const struct wf_json *answer)
 {
     static const char *const header[] = { "runner", "state", ">silent", ">leases",
-                                          "device", "model", "arch" };
+                                          "device", "model", "arch",    "quarantine" };
     struct wf_table *t = wf_table_create(header, sizeof(header) / sizeof(header[0]));
     const struct wf_json *r = wf_json_first(wf_json_find(answer, "runners"));
     for (; t != NULL && r != NULL; r = wf_json_next(r)) {
@@ -74,6 +79,9 @@ const struct wf_command wf_command_runners = {
     .name = "runners",
     .synopsis = "",
     .summary = "Show a farm's runners and their devices",
+    .details =
+        "A device in quarantine gets no new gates ('wavefarm quarantine list' says "
+        "why); runs go on.",
     .opt = opts,
     .opt_count = sizeof(opts) / sizeof(opts[0]),
     .run = run,

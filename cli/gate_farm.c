@@ -70,8 +70,12 @@ static bool fits(const struct wf_json *runner,
            arch_fits(text(d, "arch"), wf_args_string(args, "arch"));
 }
 
-/* How many devices of the model fit; `model` NULL: the first that fits is *ret_first.
- */
+static bool is_free(const struct wf_json *device)
+{
+    return wf_json_find(device, "quarantine") == NULL;
+}
+
+/* How many devices of the model fit and are in no quarantine. */
 static size_t count(const struct wf_json *runners,
                     const struct wf_args *args,
                     const char *model)
@@ -81,10 +85,56 @@ static size_t count(const struct wf_json *runners,
          r = wf_json_next(r)) {
         const struct wf_json *d = wf_json_first(wf_json_find(r, "devices"));
         for (; d != NULL; d = wf_json_next(d)) {
-            n += fits(r, d, args) && strcmp(text(d, "model"), model) == 0;
+            n += fits(r, d, args) && is_free(d) && strcmp(text(d, "model"), model) == 0;
         }
     }
     return n;
+}
+
+#define TOLD 3 /* quarantines that a message names */
+
+static void tell_quarantine(const struct wf_json *runner,
+                            const struct wf_json *d,
+                            size_t n,
+                            char *ret,
+                            size_t size)
+{
+    const struct wf_json *q = wf_json_find(d, "quarantine");
+    const size_t used = strlen(ret);
+    if (n < TOLD) {
+        (void)snprintf(ret + used, size - used,
+                       "%s%.40s on %.40s until %.20s (%.10s, by %.20s: %.60s)",
+                       n > 0 ? "; " : "", text(d, "id"), text(runner, "name"),
+                       text(q, "until"), text(q, "id"), text(q, "author"),
+                       text(q, "reason"));
+    }
+}
+
+/* No device is free: is there none, or are those that fit in quarantine? */
+static enum wf_status none_free(const struct wf_json *runners,
+                                const struct wf_args *args,
+                                struct wf_error *err)
+{
+    char told[600] = "";
+    size_t n = 0;
+    for (const struct wf_json *r = wf_json_first(runners); r != NULL;
+         r = wf_json_next(r)) {
+        const struct wf_json *d = wf_json_first(wf_json_find(r, "devices"));
+        for (; d != NULL; d = wf_json_next(d)) {
+            if (fits(r, d, args)) {
+                tell_quarantine(r, d, n++, told, sizeof(told));
+            }
+        }
+    }
+    if (n == 0) {
+        return wf_errorf(err, WF_EREFUSED,
+                         "no live runner of the farm has such a device: "
+                         "'wavefarm runners' shows what there is");
+    }
+    return wf_errorf(err, WF_EREFUSED,
+                     "in quarantine, no gates: %s%s; 'wavefarm quarantine lift ID "
+                     "--reason R' ends one",
+                     told, n > TOLD ? "; ..." : "");
 }
 
 enum wf_status gate_farm_device(struct wf_api *api,
@@ -101,16 +151,15 @@ enum wf_status gate_farm_device(struct wf_api *api,
          r = wf_json_next(r)) {
         const struct wf_json *d = wf_json_first(wf_json_find(r, "devices"));
         for (; d != NULL; d = wf_json_next(d)) {
-            const size_t n =
-                fits(r, d, args) ? count(runners, args, text(d, "model")) : 0;
+            const size_t n = fits(r, d, args) && is_free(d)
+                                 ? count(runners, args, text(d, "model"))
+                                 : 0;
             best = n > most ? d : best;
             most = n > most ? n : most;
         }
     }
     if (status == WF_OK && best == NULL) {
-        status = wf_errorf(err, WF_EREFUSED,
-                           "no live runner of the farm has such a device: "
-                           "'wavefarm runners' shows what there is");
+        status = none_free(runners, args, err);
     }
     status = status == WF_OK ? wf_device_from_json(best, ret, err) : status;
     wf_json_free(answer);

@@ -9,7 +9,8 @@
 #include <stdio.h>
 
 /* A device of the farm's live runners that fits --runtime, --arch, --model and --label:
- * one of the model that has most. EREFUSED: there is none. */
+ * one of the model that has most, without those in quarantine. EREFUSED: there is none,
+ * or all that fit are in quarantine; the text says which and how to end it. */
 enum wf_status gate_farm_device(struct wf_api *api,
                                 const struct wf_args *args,
                                 struct wf_device *ret,

@@ -56,11 +56,18 @@ enum wf_status wf_farm_gate_next(struct wf_db *db,
                                  struct wf_farm_next *ret,
                                  struct wf_error *err);
 /* Stores verdicts and the record's last line; the run ends. `cancelled`: what is open
- * becomes INCONCLUSIVE by a line that says so. */
+ * becomes INCONCLUSIVE by a line that says so. `quarantine_ms`: as below. */
 enum wf_status wf_farm_gate_finish(struct wf_db *db,
                                    struct wf_farm_gate *f,
                                    bool cancelled,
+                                   int64_t quarantine_ms,
                                    struct wf_error *err);
+/* Devices whose sentinels failed get no new gates for so long; 0: nothing is done. A
+ * group that moved has its last device blamed. */
+enum wf_status wf_farm_gate_quarantine(struct wf_db *db,
+                                       const struct wf_farm_gate *f,
+                                       int64_t quarantine_ms,
+                                       struct wf_error *err);
 /* {"PASS":3,"OPEN":2,...} of the cases. */
 enum wf_status wf_farm_gate_progress(const struct wf_farm_gate *f,
                                      char **ret,

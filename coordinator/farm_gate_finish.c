@@ -1,5 +1,5 @@
 /* The end of a gate: verdicts of all pairs, the record's last line, the noise that the
- * next gates start from; one transaction with the run's end. */
+ * next gates start from, quarantines; one transaction with the run's end. */
 #include "coordinator/farm_gate.h"
 
 #include <inttypes.h>
@@ -137,6 +137,7 @@ static enum wf_status store_end(struct wf_db *db,
 enum wf_status wf_farm_gate_finish(struct wf_db *db,
                                    struct wf_farm_gate *f,
                                    bool cancelled,
+                                   int64_t quarantine_ms,
                                    struct wf_error *err)
 {
     struct wf_params p = WF_PARAMS_INIT;
@@ -148,6 +149,7 @@ enum wf_status wf_farm_gate_finish(struct wf_db *db,
     s = s == WF_OK ? store_end(db, f, verdict, &closing, err) : s;
     wf_param_i64(&p, f->run);
     s = s == WF_OK ? wf_db_run(db, WF_STMT_GATE_NOISE_LEARN, &p, NULL, err) : s;
+    s = s == WF_OK ? wf_farm_gate_quarantine(db, f, quarantine_ms, err) : s;
     wf_json_free(verdict);
     wf_buf_free(&closing);
     return s;

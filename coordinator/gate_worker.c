@@ -85,6 +85,11 @@ static enum wf_status moved_on(struct wf_db *db,
     return s;
 }
 
+static int64_t quarantine_ms(const struct step *st)
+{
+    return wf_config_number(st->app->config, WF_SETTING_gate_quarantine);
+}
+
 static enum wf_status go_on(struct wf_db *db,
                             struct step *st,
                             struct wf_farm_gate *f,
@@ -96,7 +101,7 @@ static enum wf_status go_on(struct wf_db *db,
     st->ended = s == WF_OK && next.open_rounds == 0;
     st->tasks = next.tasks;
     if (s == WF_OK) {
-        s = st->ended ? wf_farm_gate_finish(db, f, false, err)
+        s = st->ended ? wf_farm_gate_finish(db, f, false, quarantine_ms(st), err)
                       : moved_on(db, f, next.tasks, err);
     }
     return s;
@@ -112,7 +117,7 @@ static enum wf_status end_cancelled(struct wf_db *db,
     enum wf_status s = wf_store_cancel_rest(db, st->gate, &tasks, err);
     s = s == WF_OK ? wf_farm_gate_end_rounds(db, f, "the gate was cancelled", err) : s;
     st->ended = true;
-    return s == WF_OK ? wf_farm_gate_finish(db, f, true, err) : s;
+    return s == WF_OK ? wf_farm_gate_finish(db, f, true, quarantine_ms(st), err) : s;
 }
 
 static enum wf_status lock(struct wf_db *db,

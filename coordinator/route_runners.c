@@ -310,13 +310,56 @@ enum wf_status wf_route_runner_end(struct wf_worker *w,
     return reply_count(req, "returned", back.shards, err);
 }
 
+/* Devices with what the coordinator knows of them: what a runner sent as "quarantine"
+ * is none. `known` has an item a device, null where it is in none. */
+static enum wf_status devices_json(const struct wf_json *facts,
+                                   const struct wf_json *known,
+                                   struct wf_json *list,
+                                   struct wf_error *err)
+{
+    enum wf_status s = WF_OK;
+    const struct wf_json *q = wf_json_first(known);
+    for (const struct wf_json *d = wf_json_first(facts); s == WF_OK && d;
+         d = wf_json_next(d), q = q ? wf_json_next(q) : NULL) {
+        struct wf_json *copy = NULL;
+        s = wf_json_copy(d, &copy, err);
+        if (s != WF_OK) {
+            break;
+        }
+        wf_json_remove(copy, "quarantine");
+        if (q && wf_json_type(q) == WF_JSON_OBJECT) {
+            s = wf_json_set_copy(copy, "quarantine", q, err);
+        }
+        enum wf_status pushed = wf_json_push_take(list, copy, err);
+        s = s == WF_OK ? pushed : s;
+    }
+    return s;
+}
+
+static enum wf_status set_devices(const struct wf_rows *rows,
+                                  size_t i,
+                                  struct wf_json *o,
+                                  struct wf_error *err)
+{
+    struct wf_json *facts = NULL, *known = NULL;
+    struct wf_json *list = wf_json_array();
+    const char *text = wf_rows_text(rows, i, 9), *also = wf_rows_text(rows, i, 10);
+    enum wf_status s = wf_json_parse(text, strlen(text), "devices", &facts, err);
+    s = s == WF_OK ? wf_json_parse(also, strlen(also), "quarantines", &known, err) : s;
+    s = s == WF_OK ? devices_json(facts, known, list, err) : s;
+    wf_json_free(facts);
+    wf_json_free(known);
+    enum wf_status taken = wf_json_set_take(o, "devices", list, err);
+    return s == WF_OK ? taken : s;
+}
+
 static enum wf_status session_json(const struct wf_rows *rows,
                                    size_t i,
                                    struct wf_json *list,
                                    struct wf_error *err)
 {
-    static const char *const parsed[] = { "labels", "devices" };
-    static const int column[] = { 3, 9 };
+    struct wf_json *labels = NULL;
+    const char *text = wf_rows_text(rows, i, 3);
     struct wf_json *o = wf_json_object();
     enum wf_status s = wf_json_set_string(o, "session", wf_rows_text(rows, i, 0), err);
     s = s == WF_OK ? wf_json_set_string(o, "name", wf_rows_text(rows, i, 1), err) : s;
@@ -327,12 +370,9 @@ static enum wf_status session_json(const struct wf_rows *rows,
     s = s == WF_OK ? wf_json_set_i64(o, "silent_ms", wf_rows_i64(rows, i, 6), err) : s;
     s = s == WF_OK ? wf_json_set_i64(o, "age_ms", wf_rows_i64(rows, i, 7), err) : s;
     s = s == WF_OK ? wf_json_set_i64(o, "leases", wf_rows_i64(rows, i, 8), err) : s;
-    for (size_t k = 0; s == WF_OK && k < 2; k++) {
-        struct wf_json *v = NULL;
-        const char *text = wf_rows_text(rows, i, column[k]);
-        s = wf_json_parse(text, strlen(text), parsed[k], &v, err);
-        s = s == WF_OK ? wf_json_set_take(o, parsed[k], v, err) : s;
-    }
+    s = s == WF_OK ? wf_json_parse(text, strlen(text), "labels", &labels, err) : s;
+    s = s == WF_OK ? wf_json_set_take(o, "labels", labels, err) : s;
+    s = s == WF_OK ? set_devices(rows, i, o, err) : s;
     enum wf_status pushed = wf_json_push_take(list, o, err);
     return s == WF_OK ? pushed : s;
 }

@@ -58,11 +58,11 @@ def verdicts(f, gate):
     return {p["key"]: (p["verdict"], p["reason"]) for p in lines[-1]["pairs"]}, lines
 
 
-def command(f, *args, status=0):
+def command(f, *args, status=0, role="reader"):
     """What `wavefarm` says of the farm: on stdout if all is good, else on stderr."""
     done = subprocess.run([WAVEFARM, *args], capture_output=True, text=True,
                           env=dict(os.environ, WAVEFARM_SERVER=f"http://127.0.0.1:{f.port}",
-                                   WAVEFARM_TOKEN=f.tokens["reader"]))
+                                   WAVEFARM_TOKEN=f.tokens[role]))
     assert done.returncode == status, done.stdout + done.stderr
     return done.stderr if status else done.stdout
 
@@ -149,6 +149,101 @@ def test_failed_sentinel(f):
     points = f.good("GET", "/v1/gates/history?kernel=k", None, "reader")["series"]
     assert gate not in [p["gate"] for x in points for p in x["points"]], points
     replays(f, gate)
+    # The device is in quarantine: the next gate waits, and nobody can miss why.
+    q = in_quarantine(f, s)
+    assert q["author"] == "sentinel" and q["reason"].startswith("slower@0: its added work"), q
+    assert f.sql("SELECT runner, device, gate_id, state, until - since = interval '24 h' FROM report.quarantine") == \
+        f"node|host:test:0|{gate}|open|t"
+    assert f"gate {gate}: quarantine {q['id']} of host:test:0 on node" in open(f.path("log")).read()
+    row = [r for r in command(f, "runners").splitlines() if "alive" in r][0]
+    assert row.rstrip().endswith(f"{q['id']}: until {q['until']}"), row
+    told = command(f, "gate", "submit", "--base", "x", "--cand", "x", "--suite", "x", status=3)
+    for word in ("host:test:0 on node", q["until"], "its added work", "quarantine lift ID"):
+        assert word in told, (word, told)
+    nxt = submit(f, pairs=1)
+    assert not f.lease(s, wait_ms=600) and state(f, nxt)["groups"] == 0
+    # Runs go on.
+    f.submit(cases=1)
+    shard = wait_for("a run's shard", lambda: f.lease(s))[0]
+    f.post_results(s, [f.item(shard, t) for t in shard["tasks"]])
+    command(f, "quarantine", "lift", q["id"], "--reason", "a neighbour is gone", status=3)
+    assert in_quarantine(f, s) == q  # a reader lifts nothing
+    told = command(f, "quarantine", "lift", q["id"], "--reason", "a neighbour is gone",
+                   role="submitter")
+    assert "host:test:0 on node gets gates again" in told and in_quarantine(f, s) is None, told
+    run_rounds(f, s, Noise(), nxt)
+    assert verdicts(f, nxt)[0]["c0/k"] == ("PASS", "")
+    assert in_quarantine(f, s) is None
+    told = command(f, "quarantine", "list", "--all")
+    assert "by submitter: a neighbour is gone" in told and "lifted" in told, told
+    assert len(command(f, "quarantine", "list").splitlines()) == 1
+
+
+def in_quarantine(f, session, n=0):
+    """What GET /v1/runners says of a device of the session; None: it is in no quarantine."""
+    runners = f.good("GET", "/v1/runners", None, "reader")["runners"]
+    return [r for r in runners if r["session"] == session][0]["devices"][n].get("quarantine")
+
+
+def test_quarantine_by_hand(f):
+    """Its members are strict, it ends by its time, and none is made where the setting says so."""
+    fresh(f)
+    s = f.register(devices=[f.device(0, quarantine={"id": "7"}), f.device(1)])
+    assert in_quarantine(f, s) is None  # not for the runner to say
+    good = {"runner": "node", "device": "host:test:0", "reason": "a doubt", "for_ms": 1500}
+    post = lambda b, role="submitter", to="": f.call("POST", "/v1/quarantines" + to, b, role)
+    for change, word in (({"device": "host:test:9"}, "host:test:9"), ({"runner": "nobody"}, "nobody"),
+                         ({"reason": ""}, "reason"), ({"reason": "two\nlines"}, "reason"),
+                         ({"reason": "x" * 201}, "reason"), ({"reason": None}, "reason"),
+                         ({"for_ms": 0}, "for_ms"), ({"for_ms": 31536000001}, "for_ms"),
+                         ({"for_ms": "1h"}, "for_ms"), ({"scope": "runs"}, "scope")):
+        r = post(dict(good, **change))
+        assert r.status == 422 and word in r.json()["detail"], (change, r)
+    assert post(good, "reader").status == 403 and post(good, "runner").status == 403
+    q = post(good).json()
+    assert (q["author"], q["state"], q["gate"], q["lifted"]) == ("submitter", "open", None, None), q
+    assert in_quarantine(f, s) == {k: q[k] for k in ("id", "reason", "author", "since", "until")}
+    assert in_quarantine(f, s, 1) is None
+    r = post(good)
+    assert r.status == 409 and r.json()["code"] == "in-quarantine" and q["id"] in r.json()["detail"], r
+    for id, body, status in (("999999", {"reason": "x"}, 404), ("x", {"reason": "x"}, 404),
+                             (q["id"], {}, 422), (q["id"], {"reason": "x", "by": "me"}, 422)):
+        assert post(body, to=f"/{id}/lift").status == status, (id, body)
+    assert f.call("GET", "/v1/quarantines?all=2", None, "reader").status == 422
+    # Not the device that would come first, but the other; where both are out: it waits.
+    gate = submit(f, pairs=1, sentinels=False)
+    place = wait_for("a plan", lambda: state(f, gate)["places"])[0]
+    assert place["device"] == "host:test:1", place
+    f.good("POST", f"/v1/gates/{gate}/cancel", {}, "submitter")
+    told = command(f, "quarantine", "add", "node", "host:test:1", "--reason", "it, too",
+                   "--for", "1500ms", role="submitter")
+    assert "host:test:1 on node gets no new gates until" in told, told
+    for bad, word in ((("--for", "soon"), "for"), (("--for", "9000h"), "for"), ((), "reason")):
+        told = command(f, "quarantine", "add", "node", "host:test:1", *bad,
+                       *(("--reason", "r") if bad else ()), status=2, role="submitter")
+        assert word in told, told
+    gate = submit(f, pairs=1, sentinels=False)
+    place = wait_for("its time is over", lambda: state(f, gate)["places"])[0]
+    f.good("POST", f"/v1/gates/{gate}/cancel", {}, "submitter")
+    assert in_quarantine(f, s) is None or in_quarantine(f, s, 1) is None
+    wait_for("both are over", lambda: f.good("GET", "/v1/quarantines", None, "reader")["quarantines"] == [])
+    assert post({"reason": "x"}, to=f"/{q['id']}/lift").json()["code"] == "quarantine-ended"
+    # One that nobody lifted makes room for the next.
+    q2 = post(good).json()
+    assert q2["id"] != q["id"] and q2["state"] == "open", q2
+    old = {x["id"]: x for x in f.good("GET", "/v1/quarantines?all=1", None, "reader")["quarantines"]}
+    assert (old[q["id"]]["state"], old[q["id"]]["lifted"]) == ("expired", None), old
+    assert post({"reason": "x"}, to=f"/{q2['id']}/lift").json()["lifted_by"] == "submitter"
+    f.stop_coordinator()
+    f.start("--gate-quarantine", "0s")
+    r = post({k: v for k, v in good.items() if k != "for_ms"})
+    assert r.status == 422 and "for_ms" in r.json()["detail"], r
+    s = f.register()
+    gate = submit(f, pairs=1)
+    run_rounds(f, s, Noise({"slower@0": 0}), gate)
+    assert state(f, gate)["infrastructure"] is True and in_quarantine(f, s) is None
+    f.stop_coordinator()
+    f.start()
 
 
 def test_wrong_and_refused(f):
@@ -328,10 +423,15 @@ def test_groups_and_a_device_that_goes_away(f):
     assert one["gate"]["seed_offset"] != two["gate"]["seed_offset"]
     f.post_results(b, [noise.item(two, t) for t in two["tasks"][:2]])
     f.post_results(a, [noise.item(one, t) for t in one["tasks"]])
+    # An idle device that has no group yet would be the better target, were it not in quarantine.
+    c = f.register(name="c")
+    f.good("POST", "/v1/quarantines", {"runner": "c", "device": "host:test:0", "reason": "a doubt"},
+           "submitter", status=(201,))
     f.good("POST", f"/v1/runners/{b}/end", {}, "runner")
     end = time.monotonic() + 30
     while state(f, gate)["red"] is None and time.monotonic() < end:
-        f.good("POST", f"/v1/runners/{a}/heartbeat", {}, "runner")
+        for runner in (a, c):
+            f.good("POST", f"/v1/runners/{runner}/heartbeat", {}, "runner")
         for s in f.lease(a, wait_ms=200):
             f.post_results(a, [noise.item(s, t) for t in s["tasks"]])
     got, lines = verdicts(f, gate)
@@ -346,6 +446,7 @@ def test_groups_and_a_device_that_goes_away(f):
 
 if __name__ == "__main__":
     main([test_requests, test_same_passes, test_slower_fails, test_failed_sentinel,
+          test_quarantine_by_hand,
           test_wrong_and_refused,
           test_records_of_others, test_cancel, test_restart_and_lost_worker,
           test_a_pair_that_kills_its_runner, test_groups_and_a_device_that_goes_away],

@@ -78,7 +78,7 @@ static void many_migrate_at_once_and_each_step_runs_once(const struct temp_db *t
         CHECK(m[i].status == WF_OK, "migrator %d: %d", i, (int)m[i].status);
         applied += m[i].applied;
     }
-    CHECK(applied == 5, "%d migrations", applied);
+    CHECK(applied == 6, "%d migrations", applied);
     struct wf_db *db = open_db(t);
     struct wf_error err = { 0 };
     CHECK(wf_schema_check(db, &err) == WF_OK, "%s", err.text);
