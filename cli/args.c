@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DEADLINE_MIN_NS 1000000LL         /* 1 ms */
+#define DEADLINE_MAX_NS 604800000000000LL /* a week */
+
 struct given {
     size_t opt; /* row */
     const char *value;
@@ -277,6 +280,29 @@ enum wf_status wf_args_duration_in(const struct wf_args *a,
     }
     *ret_ns = v;
     return WF_OK;
+}
+
+enum wf_status wf_args_deadlines(const struct wf_args *a,
+                                 int64_t *ret_deadline_ns,
+                                 int64_t *ret_lock_timeout_ns,
+                                 struct wf_error *err)
+{
+    enum wf_status status = wf_args_duration_in(a, "deadline", DEADLINE_MIN_NS,
+                                                DEADLINE_MAX_NS, ret_deadline_ns, err);
+    return status == WF_OK
+               ? wf_args_duration_in(a, "lock-timeout", DEADLINE_MIN_NS,
+                                     DEADLINE_MAX_NS, ret_lock_timeout_ns, err)
+               : status;
+}
+
+enum wf_status wf_args_require(const struct wf_args *a,
+                               const char *name,
+                               const char *what,
+                               struct wf_error *err)
+{
+    return wf_args_string(a, name) != NULL
+               ? WF_OK
+               : wf_errorf(err, WF_EINVAL, "--%s is missing: %s", name, what);
 }
 
 enum wf_status wf_args_real_in(const struct wf_args *a,

@@ -71,6 +71,16 @@ enum wf_status wf_args_duration_in(const struct wf_args *args,
                                    int64_t max_ns,
                                    int64_t *ret_ns,
                                    struct wf_error *err);
+/* The options "deadline" and "lock-timeout" of commands that run kernels here. */
+enum wf_status wf_args_deadlines(const struct wf_args *args,
+                                 int64_t *ret_deadline_ns,
+                                 int64_t *ret_lock_timeout_ns,
+                                 struct wf_error *err);
+/* EINVAL when the option is not given; `what` says what it is for. */
+enum wf_status wf_args_require(const struct wf_args *args,
+                               const char *name,
+                               const char *what,
+                               struct wf_error *err);
 enum wf_status wf_args_real_in(const struct wf_args *args,
                                const char *name,
                                double min,

@@ -9,30 +9,19 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DEADLINE_MIN_NS 1000000LL         /* 1 ms */
-#define DEADLINE_MAX_NS 604800000000000LL /* a week */
-
-static enum wf_status require(const struct wf_args *a,
-                              const char *option,
-                              const char *what,
-                              struct wf_error *err)
-{
-    return wf_args_string(a, option) != NULL
-               ? WF_OK
-               : wf_errorf(err, WF_EINVAL, "--%s is missing: %s", option, what);
-}
-
 static enum wf_status require_all(const struct wf_args *a, struct wf_error *err)
 {
-    enum wf_status status = require(a, "good", "a pack that was still good", err);
+    enum wf_status status =
+        wf_args_require(a, "good", "a pack that was still good", err);
     if (status == WF_OK) {
-        status = require(a, "bad", "a later pack that is bad", err);
+        status = wf_args_require(a, "bad", "a later pack that is bad", err);
     }
     if (status == WF_OK) {
-        status = require(a, "suite", "where the case is from", err);
+        status = wf_args_require(a, "suite", "where the case is from", err);
     }
-    return status == WF_OK ? require(a, "kernel", "the kernel that became bad", err)
-                           : status;
+    return status == WF_OK
+               ? wf_args_require(a, "kernel", "the kernel that became bad", err)
+               : status;
 }
 
 static enum wf_status read_seek(const struct wf_args *a,
@@ -79,14 +68,9 @@ static enum wf_status read_options(const struct wf_args *a,
     if (status == WF_OK && wf_args_string(a, "max-blocks") != NULL) {
         status = wf_args_int_in(a, "max-blocks", 1, 100000, &o->gate.max_blocks, err);
     }
-    if (status == WF_OK) {
-        status = wf_args_duration_in(a, "deadline", DEADLINE_MIN_NS, DEADLINE_MAX_NS,
-                                     &o->gate.deadline_ns, err);
-    }
-    return status == WF_OK
-               ? wf_args_duration_in(a, "lock-timeout", DEADLINE_MIN_NS,
-                                     DEADLINE_MAX_NS, &o->gate.lock_timeout_ns, err)
-               : status;
+    return status == WF_OK ? wf_args_deadlines(a, &o->gate.deadline_ns,
+                                               &o->gate.lock_timeout_ns, err)
+                           : status;
 }
 
 /* --- what was found --- */

@@ -7,19 +7,7 @@
 
 #include <string.h>
 
-#define DEADLINE_MIN_NS 1000000LL         /* 1 ms */
-#define DEADLINE_MAX_NS 604800000000000LL /* a week */
-#define BLOCKS_MAX      100000
-
-static enum wf_status require(const struct wf_args *a,
-                              const char *option,
-                              const char *what,
-                              struct wf_error *err)
-{
-    return wf_args_string(a, option) != NULL
-               ? WF_OK
-               : wf_errorf(err, WF_EINVAL, "--%s is missing: %s", option, what);
-}
+#define BLOCKS_MAX 100000
 
 /* What the record says already. */
 static enum wf_status check_resume(const struct wf_args *a, struct wf_error *err)
@@ -48,13 +36,14 @@ static enum wf_status check_resume(const struct wf_args *a, struct wf_error *err
 static enum wf_status check_options(const struct wf_args *a, struct wf_error *err)
 {
     const bool resumes = wf_args_string(a, "resume") != NULL;
-    enum wf_status status = require(a, "base", "the pack before the change", err);
+    enum wf_status status =
+        wf_args_require(a, "base", "the pack before the change", err);
     if (status == WF_OK) {
-        status = require(a, "cand", "the pack with the change", err);
+        status = wf_args_require(a, "cand", "the pack with the change", err);
     }
     if (status == WF_OK && !resumes) {
-        status =
-            require(a, "suite", "the cases; 'wavefarm list suites' shows some", err);
+        status = wf_args_require(a, "suite",
+                                 "the cases; 'wavefarm list suites' shows some", err);
     }
     if (status == WF_OK && resumes) {
         status = check_resume(a, err);
@@ -79,12 +68,7 @@ static enum wf_status read_numbers(const struct wf_args *a,
 {
     enum wf_status status = wf_args_int_in(a, "threads", 0, 4096, &o->threads, err);
     if (status == WF_OK) {
-        status = wf_args_duration_in(a, "deadline", DEADLINE_MIN_NS, DEADLINE_MAX_NS,
-                                     &o->deadline_ns, err);
-    }
-    if (status == WF_OK) {
-        status = wf_args_duration_in(a, "lock-timeout", DEADLINE_MIN_NS,
-                                     DEADLINE_MAX_NS, &o->lock_timeout_ns, err);
+        status = wf_args_deadlines(a, &o->deadline_ns, &o->lock_timeout_ns, err);
     }
     if (status == WF_OK && wf_args_string(a, "max-blocks") != NULL) {
         status = wf_args_int_in(a, "max-blocks", 1, BLOCKS_MAX, &o->max_blocks, err);

@@ -30,9 +30,8 @@ static enum wf_status check_options(const struct wf_args *a, struct wf_error *er
                    { "cand", "the pack with the change" },
                    { "suite", "the cases; 'wavefarm list suites' shows some" } };
     for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
-        if (wf_args_string(a, needed[i].option) == NULL) {
-            return wf_errorf(err, WF_EINVAL, "--%s is missing: %s", needed[i].option,
-                             needed[i].what);
+        if (wf_args_require(a, needed[i].option, needed[i].what, err) != WF_OK) {
+            return WF_EINVAL;
         }
     }
     if ((wf_args_string(a, "base-kernel") == NULL) !=

@@ -210,8 +210,8 @@ static int run_fetch(const struct wf_args *args)
     struct wf_gate_record *record = NULL;
     const char *out = wf_args_string(args, "out");
     enum wf_status status = gate_farm_id_check(wf_args_at(args, 0), &err);
-    if (status == WF_OK && out == NULL) {
-        status = wf_errorf(&err, WF_EINVAL, "--out is missing: where the record goes");
+    if (status == WF_OK) {
+        status = wf_args_require(args, "out", "where the record goes", &err);
     }
     if (status == WF_OK) {
         status = wf_api_open(args, &api, &err);

@@ -17,8 +17,6 @@
 #include <sys/stat.h>
 
 #define ORDER_MAX_BYTES ((size_t)16 << 20)
-#define DEADLINE_MIN_NS 1000000LL         /* 1 ms */
-#define DEADLINE_MAX_NS 604800000000000LL /* a week */
 
 /* --- where the values come from --- */
 
@@ -251,14 +249,9 @@ static enum wf_status read_confirm(const struct wf_args *a,
     if (status == WF_OK) {
         status = wf_args_real_in(a, "alpha", 1e-9, 0.2, &c->alpha, err);
     }
-    if (status == WF_OK) {
-        status = wf_args_duration_in(a, "deadline", DEADLINE_MIN_NS, DEADLINE_MAX_NS,
-                                     &c->gate.deadline_ns, err);
-    }
-    return status == WF_OK
-               ? wf_args_duration_in(a, "lock-timeout", DEADLINE_MIN_NS,
-                                     DEADLINE_MAX_NS, &c->gate.lock_timeout_ns, err)
-               : status;
+    return status == WF_OK ? wf_args_deadlines(a, &c->gate.deadline_ns,
+                                               &c->gate.lock_timeout_ns, err)
+                           : status;
 }
 
 static int exit_of(const struct history_view *v)

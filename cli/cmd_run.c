@@ -20,9 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEADLINE_MIN_NS 1000000LL         /* 1 ms */
-#define DEADLINE_MAX_NS 604800000000000LL /* a week */
-
 struct local_run {
     const struct wf_args *args;
     struct wf_device device;
@@ -253,12 +250,7 @@ static enum wf_status read_numbers(struct local_run *r, struct wf_error *err)
         status = wf_args_int_in(a, "threads", 0, 4096, &r->threads, err);
     }
     if (status == WF_OK) {
-        status = wf_args_duration_in(a, "deadline", DEADLINE_MIN_NS, DEADLINE_MAX_NS,
-                                     &r->deadline_ns, err);
-    }
-    if (status == WF_OK) {
-        status = wf_args_duration_in(a, "lock-timeout", DEADLINE_MIN_NS,
-                                     DEADLINE_MAX_NS, &r->lock_timeout_ns, err);
+        status = wf_args_deadlines(a, &r->deadline_ns, &r->lock_timeout_ns, err);
     }
     return status == WF_OK ? wf_measure_args(a, &r->measure, err) : status;
 }

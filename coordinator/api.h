@@ -154,6 +154,18 @@ enum wf_status wf_reply_json(struct wf_request *req,
                              int status,
                              struct wf_json *json,
                              struct wf_error *err);
+/* {"<key>": [...]}: a page of the statement's rows by the parameters limit (50, at most
+ * 500) and before, each made by `row`. */
+typedef enum wf_status (*wf_row_json_fn)(const struct wf_rows *rows,
+                                         size_t i,
+                                         struct wf_json **ret,
+                                         struct wf_error *err);
+enum wf_status wf_reply_page(struct wf_worker *w,
+                             struct wf_request *req,
+                             enum wf_stmt statement,
+                             const char *key,
+                             wf_row_json_fn row,
+                             struct wf_error *err);
 /* A problem+json reply. `code` is stable; the text is one line. */
 void wf_problem(struct wf_request *req,
                 int status,

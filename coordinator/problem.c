@@ -144,3 +144,37 @@ void wf_problem_from_error(struct wf_request *req, const struct wf_error *err)
     struct mapping m = map_error(err);
     wf_problem(req, m.http, m.code, "%s", err->text);
 }
+
+enum wf_status wf_reply_page(struct wf_worker *w,
+                             struct wf_request *req,
+                             enum wf_stmt statement,
+                             const char *key,
+                             wf_row_json_fn row,
+                             struct wf_error *err)
+{
+    int64_t limit = 50;
+    int64_t before = 0;
+    struct wf_params p = WF_PARAMS_INIT;
+    struct wf_rows *rows = NULL;
+    struct wf_json *o = wf_json_object();
+    struct wf_json *list = wf_json_array();
+    enum wf_status s = wf_request_query_i64(req, "limit", 1, 500, &limit, err);
+    s = s == WF_OK ? wf_request_query_i64(req, "before", 1, INT64_MAX, &before, err)
+                   : s;
+    wf_param_i64(&p, limit);
+    wf_param_i64(&p, before);
+    s = s == WF_OK ? wf_db_run(w->db, statement, &p, &rows, err) : s;
+    for (size_t i = 0; s == WF_OK && i < wf_rows_count(rows); i++) {
+        struct wf_json *one = NULL;
+        s = row(rows, i, &one, err);
+        s = s == WF_OK ? wf_json_push_take(list, one, err) : s;
+    }
+    wf_rows_free(rows);
+    enum wf_status taken = wf_json_set_take(o, key, list, err);
+    s = s == WF_OK ? taken : s;
+    if (s != WF_OK) {
+        wf_json_free(o);
+        return s;
+    }
+    return wf_reply_json(req, 200, o, err);
+}

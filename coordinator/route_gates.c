@@ -58,31 +58,7 @@ enum wf_status wf_route_gate_list(struct wf_worker *w,
                                   struct wf_request *req,
                                   struct wf_error *err)
 {
-    int64_t limit = 50;
-    int64_t before = 0;
-    struct wf_params p = WF_PARAMS_INIT;
-    struct wf_rows *rows = NULL;
-    struct wf_json *o = wf_json_object();
-    struct wf_json *list = wf_json_array();
-    enum wf_status s = wf_request_query_i64(req, "limit", 1, 500, &limit, err);
-    s = s == WF_OK ? wf_request_query_i64(req, "before", 1, INT64_MAX, &before, err)
-                   : s;
-    wf_param_i64(&p, limit);
-    wf_param_i64(&p, before);
-    s = s == WF_OK ? wf_db_run(w->db, WF_STMT_GATE_LIST, &p, &rows, err) : s;
-    for (size_t i = 0; s == WF_OK && i < wf_rows_count(rows); i++) {
-        struct wf_json *gate = NULL;
-        s = wf_gate_row_json(rows, i, &gate, err);
-        s = s == WF_OK ? wf_json_push_take(list, gate, err) : s;
-    }
-    wf_rows_free(rows);
-    enum wf_status taken = wf_json_set_take(o, "gates", list, err);
-    s = s == WF_OK ? taken : s;
-    if (s != WF_OK) {
-        wf_json_free(o);
-        return s;
-    }
-    return wf_reply_json(req, 200, o, err);
+    return wf_reply_page(w, req, WF_STMT_GATE_LIST, "gates", wf_gate_row_json, err);
 }
 
 /* The verdict is there a moment after a cancelled run's state. */
