@@ -1,0 +1,48 @@
+/* What becomes of a sum, on every device: scales, alpha, C, bias, activation, rounding.
+ *
+ *   v = alpha * SA[row] * SB[column] * sum + beta * C + bias[column]
+ *   D = v, silu(v), or silu(v of the gate's column) * (v of the up column)
+ *
+ * Everything but the number of values is known at the launch and the same in all lanes.
+ * Sums come from the matrix units as f32 (`float`) or, of i8, as i32. */
+#ifndef WF_KERNELS_GEMM_GEMM_FINISH_H
+#define WF_KERNELS_GEMM_GEMM_FINISH_H
+
+#include "kernels/gemm/gemm_problem.h"
+
+WF_DEVICE float gemm_load_value(const void *base, wf_i64 at, int type)
+{
+    if (type == GEMM_F32) {
+        return ((const float *)base)[at];
+    }
+    const wf_half bits = ((const wf_half *)base)[at];
+    return type == GEMM_BF16 ? wf_bf2f(bits) : wf_h2f(bits);
+}
+
+WF_DEVICE void gemm_store_value(void *base, wf_i64 at, int type, float v)
+{
+    if (type == GEMM_F32) {
+        ((float *)base)[at] = v;
+    } else {
+        ((wf_half *)base)[at] = type == GEMM_BF16 ? wf_f2bf(v) : wf_f2h(v);
+    }
+}
+
+/* v / (1 + exp(-v)); -inf gives -0 as the limit says, not NaN. */
+WF_DEVICE float gemm_silu(float v)
+{
+    const float e = wf_exp2(v * wf_float_from_bits(0xbfb8aa3bu)); /* -log2(e) */
+    return v * wf_rcp(1.0f + e);
+}
+
+WF_DEVICE wf_i64 gemm_d_at(const gemm_problem &p, int batch, int row, int column)
+{
+    return (unsigned)batch * p.stride_d + (wf_i64)row * p.ldd + column;
+}
+
+WF_DEVICE wf_i64 gemm_c_at(const gemm_problem &p, int batch, int row, int column)
+{
+    return (unsigned)batch * p.stride_c + (wf_i64)row * p.ldc + column;
+}
+
+#endif
