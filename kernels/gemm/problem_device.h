@@ -1,14 +1,14 @@
 /* What the device GEMMs of all vendors share: the problem as a kernel gets it, which
  * tile a workgroup computes, and where rows of the results lie. kernels/gemm/gemm.h
- * says what the numbers mean, gemm_finish.h what becomes of a sum.
+ * says what the numbers mean, finish_device.h what becomes of a sum.
  *
  * A kernel's entry says A_TYPE, B_TYPE (knobs, GEMM_TYPE numbers); what the epilogue
  * does is known at the launch: C, D and bias have the types `types` says.
  *
  * Bases are 64-bit; offsets inside a tile fit 32 bits because leading dimensions are
  * bounded by the entries' `supports`. */
-#ifndef WF_KERNELS_GEMM_GEMM_PROBLEM_H
-#define WF_KERNELS_GEMM_GEMM_PROBLEM_H
+#ifndef X
+#define WF_KERNELS_X
 
 #include "kernels/device/wf_device.h"
 

@@ -5,10 +5,10 @@
  *
  * Everything but the number of values is known at the launch and the same in all lanes.
  * Sums come from the matrix units as f32 (`float`) or, of i8, as i32. */
-#ifndef WF_KERNELS_GEMM_GEMM_FINISH_H
-#define WF_KERNELS_GEMM_GEMM_FINISH_H
+#ifndef X
+#define WF_KERNELS_X
 
-#include "kernels/gemm/gemm_problem.h"
+#include "kernels/gemm/problem_device.h"
 
 WF_DEVICE float gemm_load_value(const void *base, wf_i64 at, int type)
 {
