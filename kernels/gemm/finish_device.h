@@ -5,8 +5,8 @@
  *
  * Everything but the number of values is known at the launch and the same in all lanes.
  * Sums come from the matrix units as f32 (`float`) or, of i8, as i32. */
-#ifndef X
-#define WF_KERNELS_X
+#ifndef WF_KERNELS_GEMM_FINISH_DEVICE_H
+#define WF_KERNELS_GEMM_FINISH_DEVICE_H
 
 #include "kernels/gemm/problem_device.h"
 

@@ -7,8 +7,8 @@
  *
  * Bases are 64-bit; offsets inside a tile fit 32 bits because leading dimensions are
  * bounded by the entries' `supports`. */
-#ifndef X
-#define WF_KERNELS_X
+#ifndef WF_KERNELS_GEMM_PROBLEM_DEVICE_H
+#define WF_KERNELS_GEMM_PROBLEM_DEVICE_H
 
 #include "kernels/device/wf_device.h"
 
