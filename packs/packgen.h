@@ -44,6 +44,7 @@ struct packgen_kernel {
     const struct packgen_kernel *before; /* compiled already; equal code is shared */
     /* For the record. */
     char *source;
+    char *compiler, *compiler_version;
     char source_sha256[WF_SHA256_HEX];
     char **flag;
     size_t flag_count;
@@ -75,7 +76,6 @@ enum wf_status packgen_compile(const struct packgen_options *o,
 enum wf_status packgen_compiler_version(const char *compiler,
                                         char **ret,
                                         struct wf_error *err);
-const char *packgen_compiler(const struct packgen_options *o);
 
 /* File names in a make depfile, appended one a line, made absolute with `root`. */
 enum wf_status packgen_parse_depfile(const char *path,

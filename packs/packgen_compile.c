@@ -69,9 +69,18 @@ static bool is_amd(const struct packgen_options *o)
     return strcmp(o->format, "co") == 0;
 }
 
-const char *packgen_compiler(const struct packgen_options *o)
+/* "compiler" of an entry stands for clang; nvcc has flags of its own. */
+static const char *compiler_of(const struct packgen_options *o,
+                               const struct packgen_kernel *k)
 {
-    return strcmp(o->format, "cubin") == 0 ? o->nvcc : o->clang;
+    const char *name = o->clang;
+    if (strcmp(o->format, "cubin") == 0) {
+        return o->nvcc;
+    }
+    if (k->compile != NULL) {
+        (void)wf_json_opt_string(k->compile, "compiler", &name, NULL);
+    }
+    return name;
 }
 
 static bool allows_spills(const struct packgen_kernel *k)
@@ -227,7 +236,7 @@ static enum wf_status run_compiler(const struct job *j,
     const char *argv[PACKGEN_MAX_WORDS + 1] = { NULL };
     const char *const tail[] = { "-MMD", "-MF", depfile, source, "-o", object, NULL };
     int code = 0;
-    add(&w, packgen_compiler(j->o));
+    add(&w, j->k->compiler);
     for (size_t i = 0; i < flags->count; i++) {
         add(&w, flags->word[i]);
     }
@@ -333,7 +342,7 @@ static const char *shared_object(const struct job *j, const struct words *flags)
 {
     const struct packgen_kernel *b = j->k->before;
     if (b == NULL || strcmp(b->source, j->k->source) != 0 ||
-        b->flag_count != flags->count) {
+        strcmp(b->compiler, j->k->compiler) != 0 || b->flag_count != flags->count) {
         return NULL;
     }
     for (size_t i = 0; i < flags->count; i++) {
@@ -426,6 +435,32 @@ static void move_flags(struct packgen_kernel *k, struct words *flags)
     }
 }
 
+/* The version is asked for once where kernels follow each other with one compiler. */
+static enum wf_status name_compiler(const struct job *j)
+{
+    struct packgen_kernel *k = j->k;
+    const struct packgen_kernel *b = k->before;
+    k->compiler = wf_strdup(compiler_of(j->o, k));
+    if (k->compiler == NULL) {
+        return wf_errorf(j->err, WF_ENOMEM, "no memory");
+    }
+    if (b != NULL && strcmp(b->compiler, k->compiler) == 0) {
+        k->compiler_version = wf_strdup(b->compiler_version);
+        return k->compiler_version != NULL ? WF_OK
+                                           : wf_errorf(j->err, WF_ENOMEM, "no memory");
+    }
+    enum wf_status st =
+        packgen_compiler_version(k->compiler, &k->compiler_version, j->err);
+    if (st == WF_ENOTFOUND) {
+        return wf_errorf(j->err, st,
+                         "%s: kernel %s needs the compiler %s, which is not "
+                         "installed: install it, or change \"compile\": "
+                         "{\"compiler\"} of the entry",
+                         k->entry, j->name, k->compiler);
+    }
+    return st == WF_OK ? st : wf_error_prefix(j->err, "%s", k->entry);
+}
+
 enum wf_status packgen_compile(const struct packgen_options *o,
                                struct packgen_kernel *k,
                                const char *folder,
@@ -439,6 +474,7 @@ enum wf_status packgen_compile(const struct packgen_options *o,
     enum wf_status st = code == NULL || k->source == NULL
                             ? wf_errorf(err, WF_ENOMEM, "no memory")
                             : wf_json_get_string(k->json, "name", &j.name, err);
+    st = st != WF_OK ? st : name_compiler(&j);
     st = st != WF_OK ? st : make_flags(&j, &flags);
     st = st != WF_OK ? st : compile_labels(&j, &flags, code);
     st = st != WF_OK ? st : hash_source(&j);

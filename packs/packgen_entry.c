@@ -1,7 +1,8 @@
 /* Kernel entries: reading one, and merging its variants into kernels of a pack.
  *
- * Members that only the entry has (schema, variants, compile) are taken out here; all
- * others are checked where pack.json is, so that the two formats cannot drift apart. */
+ * Members that only the entry has (schema, variants, compile, args) are taken out here;
+ * all others are checked where pack.json is, so that the two formats cannot drift
+ * apart. */
 #include "packs/packgen.h"
 
 #include "core/file.h"
@@ -12,13 +13,15 @@
 #define SCHEMA "wavefarm.kernel-entry/1"
 
 static const char *const compile_keys[] = { "flags", "arch_flags", "allow_spills",
-                                            NULL };
+                                            "compiler", NULL };
 
 static void kernel_fini(struct packgen_kernel *k)
 {
     wf_json_free(k->json);
     wf_json_free(k->compile);
     free(k->source);
+    free(k->compiler);
+    free(k->compiler_version);
     for (size_t i = 0; i < k->flag_count; i++) {
         free(k->flag[i]);
     }
@@ -37,7 +40,7 @@ void packgen_kernels_fini(struct packgen_kernels *k)
 static bool is_own(const char *key)
 {
     return strcmp(key, "schema") == 0 || strcmp(key, "variants") == 0 ||
-           strcmp(key, "compile") == 0;
+           strcmp(key, "compile") == 0 || strcmp(key, "args") == 0;
 }
 
 /* Sets the members of `from` in `to`, over those that are there. */
@@ -116,8 +119,66 @@ static enum wf_status check_compile(const struct wf_json *compile, struct wf_err
     if (st == WF_OK && wf_json_find(compile, "arch_flags") != NULL) {
         st = wf_json_get_object(compile, "arch_flags", &unused, err);
     }
+    const char *compiler = NULL;
     st = st != WF_OK ? st : wf_json_opt_bool(compile, "allow_spills", &spills, err);
+    st = st != WF_OK ? st : wf_json_opt_string(compile, "compiler", &compiler, err);
+    if (st == WF_OK && compiler != NULL && !wf_name_is_safe(compiler)) {
+        st = wf_errorf(err, WF_EINVAL,
+                       "compiler '%.80s': the name of a program is expected, without "
+                       "a path",
+                       compiler);
+    }
     return st == WF_OK ? st : wf_error_prefix(err, "compile");
+}
+
+/* A copy of `launch` that has `args` where it had none of its own. */
+static enum wf_status push_launch(struct wf_json *list,
+                                  const struct wf_json *launch,
+                                  const struct wf_json *args,
+                                  struct wf_error *err)
+{
+    struct wf_json *copy = NULL;
+    enum wf_status st = wf_json_copy(launch, &copy, err);
+    if (st == WF_OK && is_object(copy) && wf_json_find(copy, "args") == NULL) {
+        st = wf_json_set_copy(copy, "args", args, err);
+    }
+    if (st != WF_OK) {
+        wf_json_free(copy);
+        return st;
+    }
+    return wf_json_push_take(list, copy, err);
+}
+
+/* "args" of the variant or else of the entry, for the launches without their own. */
+static enum wf_status share_args(const struct wf_json *entry,
+                                 const struct wf_json *variant,
+                                 struct wf_json *kernel,
+                                 struct wf_error *err)
+{
+    const struct wf_json *own = variant == NULL ? NULL : wf_json_find(variant, "args");
+    const struct wf_json *args = own != NULL ? own : wf_json_find(entry, "args");
+    const struct wf_json *launches = NULL;
+    if (args == NULL) {
+        return WF_OK;
+    }
+    if (wf_json_type(args) != WF_JSON_ARRAY) {
+        return wf_errorf(err, WF_EINVAL, "args: an array is expected");
+    }
+    enum wf_status st = wf_json_get_array(kernel, "launches", &launches, err);
+    if (st != WF_OK) {
+        return st;
+    }
+    struct wf_json *list = wf_json_array();
+    st = list == NULL ? wf_errorf(err, WF_ENOMEM, "no memory") : WF_OK;
+    const struct wf_json *v = wf_json_first(launches);
+    for (; st == WF_OK && v != NULL; v = wf_json_next(v)) {
+        st = push_launch(list, v, args, err);
+    }
+    if (st != WF_OK) {
+        wf_json_free(list);
+        return st;
+    }
+    return wf_json_set_take(kernel, "launches", list, err);
 }
 
 /* *ret is filled on success only. */
@@ -133,6 +194,7 @@ static enum wf_status merge_kernel(const struct wf_json *entry,
     st = st != WF_OK ? st : check_compile(k.compile, err);
     st = st != WF_OK ? st : copy_members(k.json, entry, err);
     st = st != WF_OK ? st : copy_members(k.json, variant, err);
+    st = st != WF_OK ? st : share_args(entry, variant, k.json, err);
     if (st == WF_OK && knobs != NULL) {
         wf_json_remove(k.json, "knobs");
         st = wf_json_set_take(k.json, "knobs", knobs, err);

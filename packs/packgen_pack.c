@@ -148,62 +148,46 @@ static enum wf_status build(struct making *m, struct wf_pack **ret)
 
 /* --- the record --- */
 
-static void fill_record(const struct making *m,
-                        const char *compiler,
-                        const char *version,
-                        struct wf_provenance_kernel *list)
-{
-    for (size_t i = 0; i < m->kernels.count; i++) {
-        const struct packgen_kernel *k = &m->kernels.item[i];
-        bool lib = m->o->library;
-        list[i] = (struct wf_provenance_kernel){
-            .name = wf_json_string(wf_json_find(k->json, "name")),
-            .compiler = compiler,
-            .compiler_version = version,
-            .flags = lib ? m->o->flags.item : (const char *const *)k->flag,
-            .flag_count = lib ? m->o->flags.count : k->flag_count,
-            .source = k->source,
-            .source_sha256 = k->source_sha256,
-        };
-    }
-}
-
 static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash == NULL ? path : slash + 1;
 }
 
+static void fill_record(const struct making *m, struct wf_provenance_kernel *list)
+{
+    const struct packgen_options *o = m->o;
+    for (size_t i = 0; i < m->kernels.count; i++) {
+        const struct packgen_kernel *k = &m->kernels.item[i];
+        list[i] = (struct wf_provenance_kernel){
+            .name = wf_json_string(wf_json_find(k->json, "name")),
+            .compiler = base_name(o->library ? o->compiler : k->compiler),
+            .compiler_version = o->library ? o->compiler_version : k->compiler_version,
+            .flags = o->library ? o->flags.item : (const char *const *)k->flag,
+            .flag_count = o->library ? o->flags.count : k->flag_count,
+            .source = k->source,
+            .source_sha256 = k->source_sha256,
+        };
+    }
+}
+
 /* Outside a git work tree the record says so. */
 static enum wf_status write_record(struct making *m, const char *id)
 {
     struct wf_git_info git;
-    const struct packgen_options *o = m->o;
-    const char *compiler = o->library ? o->compiler : packgen_compiler(o);
-    char *version = NULL;
     char *path = wf_path_join(m->folder, "provenance.json");
     struct wf_provenance_kernel *list = wf_calloc(m->kernels.count, sizeof *list);
-    enum wf_status st = WF_OK;
-    if (path == NULL || list == NULL) {
-        st = no_memory(m);
-        goto out;
-    }
-    if (!o->library) {
-        st = packgen_compiler_version(compiler, &version, m->err);
-    }
+    enum wf_status st = path == NULL || list == NULL ? no_memory(m) : WF_OK;
     if (st == WF_OK) {
-        bool known = wf_git_read(o->root, &git, NULL) == WF_OK;
-        fill_record(m, base_name(compiler), o->library ? o->compiler_version : version,
-                    list);
+        bool known = wf_git_read(m->o->root, &git, NULL) == WF_OK;
+        fill_record(m, list);
         struct wf_provenance p = { .git = known ? &git : NULL,
                                    .kernel = list,
                                    .kernel_count = m->kernels.count };
         st = wf_provenance_write(path, id, &p, m->err);
     }
-out:
     free(list);
     free(path);
-    free(version);
     return st;
 }
 

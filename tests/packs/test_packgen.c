@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static char root[64];
 
@@ -237,6 +238,99 @@ Test(packgen, flags_of_the_entry)
     wf_pack_free(run_good());
 }
 
+/* With one launch that has arguments of its own, and one that has not. */
+static const char two_launches[] =
+    "{\"schema\":\"wavefarm.kernel-entry/1\",\"name\":\"go\",\"op\":\"gemm\","
+    "\"arch\":[\"gfx942\"],\"knobs\":{\"VALUE\":7},"
+    "\"args\":[{\"pointer\":\"D\"},{\"scalar\":\"i32\",\"value\":\"M\"}],\"launches\":["
+    "{\"symbol\":\"go\",\"grid\":[1],\"block\":[64]},"
+    "{\"symbol\":\"go\",\"grid\":[1],\"block\":[64],\"args\":["
+    "{\"pointer\":\"A\"},{\"scalar\":\"i32\",\"value\":\"N\"}]}]%s}";
+
+static void write_two_launches(const char *variants)
+{
+    struct wf_buf b = WF_BUF_INIT;
+    const char *at = strstr(two_launches, "%s");
+    cr_assert_eq(wf_buf_printf(&b, NULL, "%.*s%s%s", (int)(at - two_launches),
+                               two_launches, variants, at + 2),
+                 WF_OK);
+    write_file("k/go.json", b.data);
+    wf_buf_free(&b);
+}
+
+Test(packgen, launches_share_the_arguments_of_the_entry)
+{
+    write_tree();
+    write_two_launches("");
+    struct wf_pack *p = run_good();
+    const struct wf_pack_kernel *k = wf_pack_kernel_at(p, 0);
+    cr_assert_eq(k->launch_count, 2);
+    cr_assert(k->launch[0].arg_count == 2 && k->launch[1].arg_count == 2);
+    struct wf_buf b = read_out("out/demo/pack.json");
+    cr_expect(strstr(b.data, "\"D\"") != NULL && strstr(b.data, "\"A\"") != NULL, "%s",
+              b.data);
+    wf_buf_free(&b);
+    wf_pack_free(p);
+}
+
+Test(packgen, arguments_of_a_variant_replace_those_of_the_entry)
+{
+    write_tree();
+    write_two_launches(",\"variants\":[{\"name\":\"a\",\"args\":[{\"pointer\":\"B\"},"
+                       "{\"scalar\":\"i32\",\"value\":\"K\"}]}]");
+    wf_pack_free(run_good());
+    struct wf_buf b = read_out("out/demo/pack.json");
+    cr_expect(strstr(b.data, "\"B\"") != NULL && strstr(b.data, "\"A\"") != NULL, "%s",
+              b.data);
+    cr_expect(strstr(b.data, "\"D\"") == NULL, "%s", b.data);
+    wf_buf_free(&b);
+}
+
+/* A program of that name earlier in PATH. */
+static void install_compiler(const char *name)
+{
+    struct wf_buf path = WF_BUF_INIT;
+    char *script =
+        wf_asprintf("#!/bin/sh\nif [ \"$1\" = --version ]; then echo other compiler 3; "
+                    "exit 0; fi\nexec %s \"$@\"\n",
+                    WF_TEST_CLANG);
+    char *file = wf_asprintf("bin/%s", name), *full = wf_path_join(root, file);
+    write_file(file, script);
+    cr_assert_eq(chmod(full, 0755), 0);
+    cr_assert_eq(wf_buf_printf(&path, NULL, "%s/bin:%s", root, getenv("PATH")), WF_OK);
+    cr_assert_eq(setenv("PATH", path.data, 1), 0);
+    wf_buf_free(&path);
+    free(full);
+    free(file);
+    free(script);
+}
+
+Test(packgen, a_variant_may_have_another_compiler)
+{
+    write_tree();
+    install_compiler("wf-other-cc");
+    write_changed("\"launches\"",
+                  "\"variants\":[{\"name\":\"go_a\"},{\"name\":\"go_b\","
+                  "\"compile\":{\"compiler\":\"wf-other-cc\"}}],\"launches\"");
+    wf_pack_free(run_good());
+    struct wf_buf b = read_out("out/demo/provenance.json");
+    const char *second = strstr(b.data, "\"go_b\"");
+    const char *other = strstr(b.data, "\"wf-other-cc\"");
+    cr_assert(second != NULL && other != NULL, "%s", b.data);
+    cr_expect(other > second && strstr(other, "\"other compiler 3\"") != NULL, "%s",
+              b.data);
+    wf_buf_free(&b);
+}
+
+Test(packgen, a_compiler_that_is_missing)
+{
+    write_tree();
+    write_changed("\"launches\"",
+                  "\"compile\":{\"compiler\":\"wf-no-cc\"},\"launches\"");
+    expect_fails("gfx942", "k/go.json: kernel go needs the compiler wf-no-cc, which is "
+                           "not installed");
+}
+
 Test(packgen, a_source_that_does_not_compile_leaves_the_old_pack)
 {
     char id[WF_SHA256_HEX];
@@ -269,6 +363,9 @@ Test(packgen, wrong_entries)
           "k/go.json: compile: " },
         { "\"knobs\":{", "\"compile\":{\"flags\":[3]},\"knobs\":{",
           "a flag is a text" },
+        { "\"knobs\":{", "\"compile\":{\"compiler\":\"a/b\"},\"knobs\":{",
+          "k/go.json: compile: compiler 'a/b'" },
+        { "\"knobs\":{", "\"args\":{},\"knobs\":{", "k/go.json: args: an array" },
         { "\"knobs\":{", "\"variants\":[{}],\"knobs\":{", "variants[0]: a variant" },
         { "\"knobs\":{", "\"source\":\"gone.hip\",\"knobs\":{", "k/gone.hip" },
         { "\"knobs\":{", "\"code\":{\"main\":\"../go.hip\"},\"knobs\":{",
