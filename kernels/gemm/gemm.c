@@ -111,6 +111,9 @@ static enum wf_status parse(const struct wf_json *json,
         st = read_scalars(g, json, err);
     }
     if (st == WF_OK) {
+        st = gemm_read_epilogue(g, json, err);
+    }
+    if (st == WF_OK) {
         st = gemm_read_shape(g, json, err);
     }
     if (st != WF_OK) {
@@ -146,23 +149,25 @@ static enum wf_dtype math_type(const void *state)
 }
 
 static const char *const KEYS[] = {
-    "M",        "N",        "K",        "batch",    "trans_a",  "trans_b",  "a_type",
-    "b_type",   "c_type",   "d_type",   "alpha",    "beta",     "lda",      "ldb",
-    "ldc",      "ldd",      "stride_a", "stride_b", "stride_c", "stride_d", "offset_a",
-    "offset_b", "offset_c", "offset_d", NULL
+    "M",        "N",         "K",        "batch",      "trans_a",  "trans_b",
+    "a_type",   "b_type",    "c_type",   "d_type",     "alpha",    "beta",
+    "lda",      "ldb",       "ldc",      "ldd",        "stride_a", "stride_b",
+    "stride_c", "stride_d",  "offset_a", "offset_b",   "offset_c", "offset_d",
+    "bias",     "bias_type", "scale",    "activation", NULL
 };
 
 static const char *const PARAMS[] = {
-    "M",        "N",        "K",        "batch",    "trans_a",  "trans_b",
-    "a_type",   "b_type",   "c_type",   "d_type",   "alpha",    "beta",
-    "lda",      "ldb",      "ldc",      "ldd",      "stride_a", "stride_b",
-    "stride_c", "stride_d", "acc_type", "offset_a", "offset_b", "offset_c",
-    "offset_d", "align_a",  "align_b",  "align_c",  "align_d",  NULL
+    "M",         "N",        "K",          "batch",    "trans_a",  "trans_b",
+    "a_type",    "b_type",   "c_type",     "d_type",   "alpha",    "beta",
+    "lda",       "ldb",      "ldc",        "ldd",      "stride_a", "stride_b",
+    "stride_c",  "stride_d", "acc_type",   "offset_a", "offset_b", "offset_c",
+    "offset_d",  "align_a",  "align_b",    "align_c",  "align_d",  "bias",
+    "bias_type", "scale",    "activation", "b_cols",   NULL
 };
 
 const struct wf_op wf_op_gemm = {
     .name = "gemm",
-    .summary = "D = alpha * op(A) op(B) + beta * C, batched, row-major",
+    .summary = "D = act(alpha * op(A) op(B) + beta * C + bias), batched, row-major",
     .keys = KEYS,
     .params = PARAMS,
     .parse = parse,

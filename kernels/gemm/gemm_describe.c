@@ -35,15 +35,15 @@ static const struct {
 #undef X
 };
 
-static const char *const TYPE_KEYS[GEMM_TENSOR_COUNT] = { "a_type", "b_type", "c_type",
+static const char *const TYPE_KEYS[GEMM_MATRIX_COUNT] = { "a_type", "b_type", "c_type",
                                                           "d_type" };
 
-static const char *const ALIGN_NAMES[GEMM_TENSOR_COUNT] = { "align_a", "align_b",
+static const char *const ALIGN_NAMES[GEMM_MATRIX_COUNT] = { "align_a", "align_b",
                                                             "align_c", "align_d" };
 
 static const char *string_param(const struct gemm *g, const char *name)
 {
-    for (int i = 0; i < GEMM_TENSOR_COUNT; i++) {
+    for (int i = 0; i < GEMM_MATRIX_COUNT; i++) {
         if (strcmp(name, TYPE_KEYS[i]) == 0) {
             return wf_dtype_name(g->matrix[i].dtype);
         }
@@ -57,7 +57,7 @@ static const char *string_param(const struct gemm *g, const char *name)
     if (strcmp(name, "trans_b") == 0) {
         return g->trans_b ? "T" : "N";
     }
-    return NULL;
+    return gemm_epilogue_param(g, name);
 }
 
 enum wf_status gemm_param(const void *state,
@@ -74,12 +74,16 @@ enum wf_status gemm_param(const void *state,
             return WF_OK;
         }
     }
-    for (int i = 0; i < GEMM_TENSOR_COUNT; i++) {
+    for (int i = 0; i < GEMM_MATRIX_COUNT; i++) {
         if (strcmp(name, ALIGN_NAMES[i]) == 0) {
             *ret = (struct wf_value){ .kind = WF_VALUE_INT,
                                       .i = wf_strided_align(&g->tensor[i]) };
             return WF_OK;
         }
+    }
+    if (strcmp(name, "b_cols") == 0) {
+        *ret = (struct wf_value){ .kind = WF_VALUE_INT, .i = gemm_b_cols(g) };
+        return WF_OK;
     }
     const char *text = string_param(g, name);
     if (text != NULL) {
@@ -101,9 +105,9 @@ static enum wf_status canonical_types(const struct gemm *g,
 {
     const enum wf_dtype a = g->matrix[GEMM_A].dtype;
     const enum wf_dtype d = g->matrix[GEMM_D].dtype;
-    const enum wf_dtype defaults[GEMM_TENSOR_COUNT] = { WF_F16, a, d,
+    const enum wf_dtype defaults[GEMM_MATRIX_COUNT] = { WF_F16, a, d,
                                                         gemm_default_result(a) };
-    for (int i = 0; i < GEMM_TENSOR_COUNT; i++) {
+    for (int i = 0; i < GEMM_MATRIX_COUNT; i++) {
         const enum wf_dtype t = g->matrix[i].dtype;
         /* Without C its type means nothing: one problem, one id. */
         if (t == defaults[i] || (i == GEMM_C && !gemm_reads_c(g))) {
@@ -128,7 +132,7 @@ static enum wf_status canonical_strides(const struct gemm *g,
     static const char *const STRIDE[] = { "stride_a", "stride_b", "stride_c",
                                           "stride_d" };
     enum wf_status st = WF_OK;
-    for (int i = 0; i < GEMM_TENSOR_COUNT && st == WF_OK; i++) {
+    for (int i = 0; i < GEMM_MATRIX_COUNT && st == WF_OK; i++) {
         const struct gemm_matrix *x = &g->matrix[i];
         if (i == GEMM_C && !gemm_reads_c(g)) {
             continue;
@@ -187,7 +191,10 @@ enum wf_status gemm_canonical(const void *state,
     if (st == WF_OK) {
         st = canonical_types(g, obj, err);
     }
-    return st == WF_OK ? canonical_strides(g, obj, err) : st;
+    if (st == WF_OK) {
+        st = canonical_strides(g, obj, err);
+    }
+    return st == WF_OK ? gemm_canonical_epilogue(g, obj, err) : st;
 }
 
 static enum wf_status label_types(const struct gemm *g,
@@ -225,20 +232,21 @@ enum wf_status gemm_label(const void *state, struct wf_buf *out, struct wf_error
     if (st == WF_OK && g->beta != 0.0) {
         st = wf_buf_printf(out, err, " beta %g", g->beta);
     }
-    return st;
+    return st == WF_OK ? gemm_label_epilogue(g, out, err) : st;
 }
 
 double gemm_flops(const void *state)
 {
     const struct gemm *g = state;
-    return 2.0 * (double)g->m * (double)g->n * (double)g->k * (double)g->batch;
+    return 2.0 * (double)g->m * (double)gemm_b_cols(g) * (double)g->k *
+           (double)g->batch;
 }
 
 double gemm_bytes(const void *state)
 {
     const struct gemm *g = state;
     double sum = 0.0;
-    for (int i = 0; i < GEMM_TENSOR_COUNT; i++) {
+    for (int i = 0; i < GEMM_MATRIX_COUNT; i++) {
         const struct gemm_matrix *x = &g->matrix[i];
         const bool read =
             i == GEMM_D || (i == GEMM_C ? gemm_reads_c(g) : gemm_reads_product(g));
@@ -247,6 +255,9 @@ double gemm_bytes(const void *state)
             sum += (double)x->rows * (double)x->cols *
                    (double)wf_dtype_bytes(x->dtype) * (shared ? 1.0 : (double)g->batch);
         }
+    }
+    for (int i = GEMM_BIAS; i < GEMM_TENSOR_COUNT; i++) {
+        sum += (double)g->tensor[i].bytes;
     }
     return sum;
 }

@@ -8,7 +8,7 @@
 
 static const struct {
     const char *name, *ld, *stride, *offset;
-} NAMES[GEMM_TENSOR_COUNT] = {
+} NAMES[GEMM_MATRIX_COUNT] = {
     { "A", "lda", "stride_a", "offset_a" },
     { "B", "ldb", "stride_b", "offset_b" },
     { "C", "ldc", "stride_c", "offset_c" },
@@ -20,8 +20,8 @@ static void set_sizes(struct gemm *g)
     struct gemm_matrix *x = g->matrix;
     x[GEMM_A].rows = g->trans_a ? g->k : g->m;
     x[GEMM_A].cols = g->trans_a ? g->m : g->k;
-    x[GEMM_B].rows = g->trans_b ? g->n : g->k;
-    x[GEMM_B].cols = g->trans_b ? g->k : g->n;
+    x[GEMM_B].rows = g->trans_b ? gemm_b_cols(g) : g->k;
+    x[GEMM_B].cols = g->trans_b ? g->k : gemm_b_cols(g);
     x[GEMM_C].rows = x[GEMM_D].rows = g->m;
     x[GEMM_C].cols = x[GEMM_D].cols = g->n;
 }
@@ -176,5 +176,5 @@ enum wf_status gemm_read_shape(struct gemm *g,
             return st;
         }
     }
-    return WF_OK;
+    return gemm_set_epilogue_tensors(g, err);
 }

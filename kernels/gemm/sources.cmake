@@ -5,6 +5,7 @@ target_sources(wf_ops PRIVATE
   ${dir}/gemm_compare.c
   ${dir}/gemm_describe.c
   ${dir}/gemm_diagnose.c
+  ${dir}/gemm_epilogue.c
   ${dir}/gemm_freivalds.c
   ${dir}/gemm_full.c
   ${dir}/gemm_inputs.c
