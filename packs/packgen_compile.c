@@ -83,6 +83,17 @@ static const char *compiler_of(const struct packgen_options *o,
     return name;
 }
 
+/* What the kernel's code is compiled for: "target" of an entry, else the pack's own. */
+static const char *target_of(const struct packgen_options *o,
+                             const struct packgen_kernel *k)
+{
+    const char *name = o->arch;
+    if (k->compile != NULL) {
+        (void)wf_json_opt_string(k->compile, "target", &name, NULL);
+    }
+    return name;
+}
+
 static bool allows_spills(const struct packgen_kernel *k)
 {
     bool allowed = false;
@@ -121,14 +132,15 @@ static void add_base_flags(const struct job *j, struct words *w)
     static const char *const cubin[] = { "-x", "cu", "-cubin", "-DWF_DEVICE_NVIDIA=1",
                                          NULL };
     const struct packgen_options *o = j->o;
+    const char *target = target_of(o, j->k);
     if (is_amd(o)) {
-        add_owned(w, wf_asprintf("--offload-arch=%s", o->arch));
+        add_owned(w, wf_asprintf("--offload-arch=%s", target));
         add_many(w, amd);
     } else if (strcmp(o->format, "ptx") == 0) {
-        add_owned(w, wf_asprintf("--cuda-gpu-arch=%s", o->arch));
+        add_owned(w, wf_asprintf("--cuda-gpu-arch=%s", target));
         add_many(w, ptx);
     } else {
-        add_owned(w, wf_asprintf("-arch=%s", o->arch));
+        add_owned(w, wf_asprintf("-arch=%s", target));
         add_many(w, cubin);
         if (!allows_spills(j->k)) {
             add(w, "-Xptxas");

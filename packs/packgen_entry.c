@@ -12,8 +12,8 @@
 
 #define SCHEMA "wavefarm.kernel-entry/1"
 
-static const char *const compile_keys[] = { "flags", "arch_flags", "allow_spills",
-                                            "compiler", NULL };
+static const char *const compile_keys[] = { "flags",    "arch_flags", "allow_spills",
+                                            "compiler", "target",     NULL };
 
 static void kernel_fini(struct packgen_kernel *k)
 {
@@ -103,6 +103,29 @@ static enum wf_status copy_members(struct wf_json *to,
         }
     }
     return st;
+}
+
+/* Code for a target runs on the pack's architecture only when it is that one with more:
+ * sm_90a for sm_90. What is compiled is looked at again when the pack is made. */
+static enum wf_status check_target(const struct packgen_options *o,
+                                   const struct packgen_kernel *k,
+                                   struct wf_error *err)
+{
+    const char *target = NULL;
+    enum wf_status st = k->compile == NULL
+                            ? WF_OK
+                            : wf_json_opt_string(k->compile, "target", &target, err);
+    if (st != WF_OK || target == NULL) {
+        return st;
+    }
+    size_t n = strlen(o->arch);
+    if (strncmp(target, o->arch, n) != 0 || !wf_name_is_safe(target) ||
+        strlen(target) > n + 1) {
+        return wf_errorf(err, WF_EINVAL,
+                         "compile.target '%.40s' is not %s, or that and one letter",
+                         target, o->arch);
+    }
+    return WF_OK;
 }
 
 static enum wf_status check_compile(const struct wf_json *compile, struct wf_error *err)
@@ -287,6 +310,7 @@ static enum wf_status add_variant(const struct packgen_options *o,
     enum wf_status st = merge_kernel(json, variant, &k, err);
     k.entry = entry;
     st = st != WF_OK ? st : wanted(o, k.json, &want, err);
+    st = st == WF_OK && want ? check_target(o, &k, err) : st;
     if (st == WF_OK && want) {
         st = append(ret, &k, err);
         if (st == WF_OK) {

@@ -365,6 +365,8 @@ Test(packgen, wrong_entries)
           "a flag is a text" },
         { "\"knobs\":{", "\"compile\":{\"compiler\":\"a/b\"},\"knobs\":{",
           "k/go.json: compile: compiler 'a/b'" },
+        { "\"knobs\":{", "\"compile\":{\"target\":\"gfx950\"},\"knobs\":{",
+          "compile.target 'gfx950' is not gfx942, or that and one letter" },
         { "\"knobs\":{", "\"args\":{},\"knobs\":{", "k/go.json: args: an array" },
         { "\"knobs\":{", "\"variants\":[{}],\"knobs\":{", "variants[0]: a variant" },
         { "\"knobs\":{", "\"source\":\"gone.hip\",\"knobs\":{", "k/gone.hip" },
