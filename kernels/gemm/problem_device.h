@@ -117,8 +117,8 @@ WF_DEVICE gemm_share gemm_my_share(const gemm_problem &p, int block_m, int block
     }
     gemm_place_of_tile(id, tiles_m, tiles_n, &row, &column);
     gemm_share s;
-    s.m0 = row * block_m;
-    s.n0 = column * block_n;
+    s.m0 = wf_uniform(row * block_m); /* known to the compiler as such */
+    s.n0 = wf_uniform(column * block_n);
     s.part = wf_block_y();
     s.batch = wf_block_z();
     s.k_begin = wf_min(s.part * p.k_per_split, p.k);

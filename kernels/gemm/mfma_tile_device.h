@@ -1,0 +1,578 @@
+/* gfx942: tiles of both operands through LDS to the matrix instructions, in bytes, for
+ * all element types of 8 and 16 bits.
+ *
+ *   mfma_config   sizes and choices, all known to the compiler
+ *   mfma_operand  one operand's tile on its way: global memory -> registers -> LDS
+ *   mfma_lds_at   where a byte of a tile lies in LDS
+ *   mfma_multiply acc += tile of A * tile of B
+ *   mfma_sum      the loop over k
+ *
+ * A tile's rows (m of A, n of B) lie in LDS with k contiguous, `ROW_BYTES` of it. A
+ * lane takes 16 bytes of a row and feeds them to two matrix instructions: the order of
+ * k inside is the same for A and B, which is all that a sum needs. So everything but
+ * the instruction is the same for f16, bf16, fp8 and i8.
+ *
+ * The operands are swapped: B's rows are the instruction's rows. Four neighbouring
+ * registers are then four neighbouring columns of D.
+ *
+ * Whole tiles go through a buffer resource: what lies behind its end reads as 0, so
+ * that missing rows cost nothing. Loads are 16 bytes wide at any address. What hardware
+ * cannot do that way, the last partial tile in k and operands whose tile spans more
+ * than 4 GiB, is gathered element by element. */
+#ifndef WF_KERNELS_GEMM_MFMA_TILE_DEVICE_H
+#define WF_KERNELS_GEMM_MFMA_TILE_DEVICE_H
+
+#include "kernels/gemm/problem_device.h"
+
+constexpr int mfma_bytes_of(int type)
+{
+    return type == GEMM_F16 || type == GEMM_BF16 ? 2 : 1;
+}
+
+constexpr bool mfma_is_power_of_two(int v)
+{
+    return v > 0 && (v & (v - 1)) == 0;
+}
+
+template <int shape, bool whole> struct mfma_accumulator;
+template <> struct mfma_accumulator<16, false> {
+    typedef wf_f32x4 type;
+};
+template <> struct mfma_accumulator<32, false> {
+    typedef wf_f32x16 type;
+};
+template <> struct mfma_accumulator<16, true> {
+    typedef wf_i32x4 type;
+};
+template <> struct mfma_accumulator<32, true> {
+    typedef wf_i32x16 type;
+};
+
+/* block_m x block_n of D by waves_m x waves_n waves, block_k of k a tile.
+ *
+ *   shape       16 or 32: the matrix instruction's rows and columns
+ *   a_type ...  GEMM_TYPE numbers
+ *   a_k, b_k    neighbours in k are neighbours in memory (A not transposed, B
+ * transposed) stages      tiles in LDS, 1 or 2 pad         bytes behind each row in
+ * LDS; 0: rows are permuted instead gate        B's tile is made of gate columns and
+ * the up columns that belong to them stream      operands are loaded with `nt` iglp 0,
+ * 1: as wf_interleave; -1: left to the compiler priority    matrix instructions run at
+ * a higher priority */
+template <int block_m,
+          int block_n,
+          int block_k,
+          int waves_m,
+          int waves_n,
+          int shape,
+          int a_type,
+          int b_type,
+          bool a_k,
+          bool b_k,
+          int stages,
+          int pad,
+          bool gate,
+          bool stream,
+          int iglp,
+          bool priority>
+struct mfma_config {
+    static constexpr int BM = block_m, BN = block_n, BK = block_k;
+    static constexpr int WAVES_OF_M = waves_m, WAVES_OF_N = waves_n;
+    static constexpr int THREADS_ALL = 64 * waves_m * waves_n;
+    static constexpr int SHAPE = shape;
+    static constexpr int TYPE_A = a_type, TYPE_B = b_type;
+    static constexpr bool KA = a_k, KB = b_k;
+    static constexpr int LDS_STAGES = stages;
+    static constexpr bool IS_GATE = gate, IS_STREAM = stream, IS_PRIORITY = priority;
+    static constexpr int IGLP_MODE = iglp;
+    static constexpr int ELEMENT = mfma_bytes_of(a_type);
+    static constexpr int ROW_BYTES = block_k * ELEMENT;
+    static constexpr int PAD = pad;
+    static constexpr int PITCH = ROW_BYTES + pad;
+    static constexpr int READ_BYTES =
+        shape == 16 ? 64 : 32;                           /* of a row, a wave's read */
+    static constexpr int WM = block_m / waves_m / shape; /* blocks of a wave */
+    static constexpr int WN = block_n / waves_n / shape;
+    static constexpr int A_BYTES = block_m * PITCH, B_BYTES = block_n * PITCH;
+    static constexpr int STAGE_BYTES = A_BYTES + B_BYTES;
+    static constexpr bool IS_WHOLE = a_type == GEMM_I8;
+    typedef typename mfma_accumulator<shape, IS_WHOLE>::type accumulator;
+
+    static_assert(shape == 16 || shape == 32, "MFMA is 16 or 32");
+    static_assert(a_type >= GEMM_F16 && a_type <= GEMM_I8 && b_type >= GEMM_F16 &&
+                      b_type <= GEMM_I8,
+                  "A_TYPE and B_TYPE are f16, bf16, fnuz fp8 or i8");
+    static_assert(mfma_bytes_of(a_type) == mfma_bytes_of(b_type) &&
+                      (a_type == b_type || (a_type >= GEMM_E4M3FNUZ &&
+                                            a_type < GEMM_I8 && b_type < GEMM_I8)),
+                  "A_TYPE and B_TYPE are equal or both fp8");
+    static_assert(waves_m > 0 && waves_n > 0 && THREADS_ALL <= 1024,
+                  "a workgroup has 1 to 16 waves");
+    static_assert(WM > 0 && WM * waves_m * shape == block_m,
+                  "BLOCK_M is not a multiple of WAVES_M * MFMA");
+    static_assert(WN > 0 && WN * waves_n * shape == block_n,
+                  "BLOCK_N is not a multiple of WAVES_N * MFMA");
+    static_assert(ROW_BYTES == 64 || ROW_BYTES == 128 || ROW_BYTES == 256,
+                  "BLOCK_K is 64, 128 or 256 bytes");
+    static_assert(pad >= 0 && pad % 16 == 0, "LDS_PAD is a multiple of 16");
+    static_assert(stages == 1 || stages == 2, "STAGES is 1 or 2");
+    static_assert(stages * STAGE_BYTES <= 65536, "the tiles do not fit into LDS");
+    static_assert(iglp >= -1 && iglp <= 1, "IGLP is -1, 0 or 1");
+    static_assert(!gate || b_k, "a gated B is transposed");
+    static_assert(!gate || (WN % 2 == 0 && mfma_is_power_of_two(WN)),
+                  "a gated wave has 2, 4, 8 or 16 blocks of columns");
+};
+
+/* Byte `byte` of row `row` of a tile. Permuted so that 8 neighbouring rows, and rows 8
+ * or 16 apart, lie in other banks: reads of 16 bytes, and the writes of both ways of
+ * storing, have no bank conflicts. Adding multiples of 32 rows adds multiples of 32
+ * pitches. */
+template <int row_bytes, int pad> WF_DEVICE int mfma_lds_at(int row, int byte)
+{
+    const int at = row * (row_bytes + pad) + byte;
+    if (pad != 0) {
+        return at;
+    }
+    const int far = (row >> 3 ^ row >> 4) & 1;
+    if (row_bytes == 64) {
+        return at ^ (row >> 1 & 3) << 4 ^ ((row >> 2 & 1) ^ far) << 6;
+    }
+    return at ^ (row & 7) << 4 ^ far << 6;
+}
+
+/* One operand's tiles of `rows` rows.
+ *
+ *   k_contiguous: a thread's chunk is 16 bytes of a row.
+ *   else: a thread's unit is UNIT_K values of k of neighbouring rows, 16 bytes of each;
+ *   it is transposed between registers, and each row gets UNIT_K values.
+ *
+ * gate_columns > 0: the tile's rows are, for each wave's share of that many, half gate
+ * and half up rows. */
+template <class config, int rows, bool k_contiguous, int type, int gate_columns>
+struct mfma_operand {
+    static constexpr int ES = mfma_bytes_of(type);
+    static constexpr int RB = config::ROW_BYTES;
+    static constexpr int THREADS_ALL = config::THREADS_ALL;
+    static constexpr int PER_ROW = RB / 16; /* chunks */
+    static constexpr int ALL_CHUNKS = rows * PER_ROW;
+    static constexpr int CHUNKS = ALL_CHUNKS / THREADS_ALL;
+    static constexpr int VALUES = 16 / ES; /* of a chunk */
+    static_assert(CHUNKS * THREADS_ALL == ALL_CHUNKS,
+                  "a tile has not the same number of 16-byte chunks for each thread");
+    static constexpr int UNIT_K = CHUNKS % 4 == 0 ? 4 : 2;
+    static constexpr int UNITS = k_contiguous ? 1 : CHUNKS / UNIT_K;
+    static_assert(k_contiguous || (CHUNKS % UNIT_K == 0 && (ES == 2 || UNIT_K == 4)),
+                  "a row contiguous tile has too few chunks for each thread: larger "
+                  "BLOCK_K or fewer waves");
+    static constexpr int GROUPS_K = config::BK / UNIT_K;
+    static_assert(k_contiguous || THREADS_ALL % GROUPS_K == 0,
+                  "threads do not divide over the tile's k");
+    static_assert(!k_contiguous || THREADS_ALL % PER_ROW == 0,
+                  "threads do not divide over the tile's k");
+
+    const char *base;  /* of the tile's first row and this share's first k */
+    const char *whole; /* of the tile that is fetched next, not k contiguous */
+    wf_i64 ld;         /* elements */
+    wf_i64 up;         /* bytes from a gate row to its up row */
+    int rows_left;     /* valid rows, at least 1 */
+    unsigned bytes;    /* of the window */
+    int at[CHUNKS];    /* byte offsets of this thread's chunks */
+    int uniform;       /* and what the same in all lanes adds to them */
+    int next, last;    /* tile that is fetched next, and the last whole one */
+    wf_u4 held[CHUNKS];
+
+    /* Row of memory of a tile's row, less what `up` adds. */
+    WF_DEVICE_MEMBER static int row_of(int position)
+    {
+        if (gate_columns == 0) {
+            return position;
+        }
+        const int half = gate_columns / 2;
+        return position / gate_columns * half + position % half;
+    }
+
+    WF_DEVICE_MEMBER static bool is_up(int position)
+    {
+        return gate_columns != 0 && position / (gate_columns / 2 + !gate_columns) % 2;
+    }
+
+    WF_DEVICE_MEMBER void begin(const void *operand,
+                                wf_i64 leading,
+                                int row0,
+                                int row_count,
+                                wf_i64 k_begin,
+                                wf_i64 up_rows)
+    {
+        ld = leading;
+        base = (const char *)operand + ((unsigned)row0 * (k_contiguous ? ld : 1) +
+                                        k_begin * (k_contiguous ? 1 : ld)) *
+                                           ES;
+        whole = base;
+        up = up_rows * ld * ES;
+        rows_left = wf_min(row_count - row0, rows);
+        uniform = 0;
+        next = 0;
+        last = 0;
+        bytes = 0;
+    }
+
+    /* How many of `k` values can go through the window in whole tiles. The last k of a
+     * row contiguous operand cannot where its rows end inside a dword: the buffer gives
+     * whole ones, and behind it there may be nothing. */
+    WF_DEVICE_MEMBER int whole_tiles(int k) const
+    {
+        const wf_i64 lines = k_contiguous ? rows : config::BK;
+        const wf_i64 last = k_contiguous ? (wf_i64)k : rows;
+        if (((lines - 1) * ld + last) * ES + up > 0xfffffff0ll) {
+            return 0;
+        }
+        const bool inside = !k_contiguous && rows_left * ES % 4 != 0;
+        return wf_max(k - (inside ? 1 : 0), 0) / config::BK;
+    }
+
+    /* Tiles 0 to count - 1 can be fetched; behind them the last one comes again. */
+    WF_DEVICE_MEMBER void window(int count)
+    {
+        last = count - 1;
+        const unsigned by = (unsigned)ld * ES;
+        if (k_contiguous) {
+            bytes =
+                (unsigned)(((rows_left - 1) * ld + (wf_i64)count * config::BK) * ES +
+                           up);
+            const int row = wf_thread() / PER_ROW;
+            const int byte = wf_thread() % PER_ROW * 16;
+            WF_UNROLL
+            for (int i = 0; i < CHUNKS; i++) {
+                const int p = row + i * (THREADS_ALL / PER_ROW);
+                at[i] = (int)((unsigned)row_of(p) * by + (unsigned)byte +
+                              (is_up(p) ? (unsigned)up : 0));
+            }
+        } else {
+            bytes =
+                (unsigned)((config::BK - 1) * ld * ES + ((rows_left * ES + 3) & -4));
+            WF_UNROLL
+            for (int i = 0; i < CHUNKS; i++) {
+                at[i] = (int)((unsigned)(unit_k() + i % UNIT_K) * by +
+                              (unsigned)(unit_row(i / UNIT_K) * ES));
+            }
+        }
+    }
+
+    WF_DEVICE_MEMBER int unit_k() const
+    {
+        return wf_thread() % GROUPS_K * UNIT_K;
+    }
+
+    WF_DEVICE_MEMBER int unit_row(int unit) const
+    {
+        return (wf_thread() / GROUPS_K + unit * (THREADS_ALL / GROUPS_K)) * VALUES;
+    }
+
+    WF_DEVICE_MEMBER void fetch()
+    {
+        const wf_buffer buffer = wf_buffer_make(k_contiguous ? base : whole, bytes);
+        WF_UNROLL
+        for (int i = 0; i < CHUNKS; i++) {
+            held[i] = config::IS_STREAM ? wf_buffer_stream16(buffer, at[i], uniform)
+                                        : wf_buffer_load16(buffer, at[i], uniform);
+        }
+        const int then = wf_min(next + 1, last);
+        if (k_contiguous) {
+            uniform = then * RB;
+        } else { /* below 4 GiB; a choice of two would become vector instructions */
+            whole +=
+                (unsigned)(config::BK * ES) * (unsigned)ld & (unsigned)(next - then);
+        }
+        next = then;
+    }
+
+    /* Unit `unit` transposed: `values` of k for each of its rows. */
+    WF_DEVICE_MEMBER void store_pairs(unsigned char *lds, int unit) const
+    {
+        WF_UNROLL
+        for (int j = 0; j < 4; j++) {
+            unsigned lo[UNIT_K / 2], hi[UNIT_K / 2];
+            WF_UNROLL
+            for (int q = 0; q < UNIT_K / 2; q++) {
+                const unsigned even = dword(unit * UNIT_K + 2 * q, j);
+                const unsigned odd = dword(unit * UNIT_K + 2 * q + 1, j);
+                lo[q] = wf_pack_low(even, odd);
+                hi[q] = wf_pack_high(even, odd);
+            }
+            put(lds, unit_row(unit) + 2 * j, lo);
+            put(lds, unit_row(unit) + 2 * j + 1, hi);
+        }
+    }
+
+    WF_DEVICE_MEMBER void put(unsigned char *lds, int row, const unsigned *v) const
+    {
+        unsigned char *p = &lds[mfma_lds_at<RB, config::PAD>(row, unit_k() * ES)];
+        if (UNIT_K * ES == 8) {
+            *(wf_u2 *)p = wf_u2{ v[0], v[UNIT_K * ES / 8] };
+        } else {
+            *(unsigned *)p = v[0];
+        }
+    }
+
+    WF_DEVICE_MEMBER unsigned dword(int i, int j) const
+    {
+        return j == 0 ? held[i].x : j == 1 ? held[i].y : j == 2 ? held[i].z : held[i].w;
+    }
+
+    /* 4 x 4 bytes at a time. */
+    WF_DEVICE_MEMBER void store_quads(unsigned char *lds, int unit) const
+    {
+        WF_UNROLL
+        for (int j = 0; j < 4; j++) {
+            const unsigned k0 = dword(unit * 4, j);
+            const unsigned k1 = dword(unit * 4 + 1, j);
+            const unsigned k2 = dword(unit * 4 + 2, j);
+            const unsigned k3 = dword(unit * 4 + 3, j);
+            const unsigned lo01 = wf_bytes_of(k0, k1, 0x05010400u);
+            const unsigned hi01 = wf_bytes_of(k0, k1, 0x07030602u);
+            const unsigned lo23 = wf_bytes_of(k2, k3, 0x05010400u);
+            const unsigned hi23 = wf_bytes_of(k2, k3, 0x07030602u);
+            const unsigned row[4] = { wf_pack_low(lo01, lo23), wf_pack_high(lo01, lo23),
+                                      wf_pack_low(hi01, hi23),
+                                      wf_pack_high(hi01, hi23) };
+            WF_UNROLL
+            for (int r = 0; r < 4; r++) {
+                put(lds, unit_row(unit) + 4 * j + r, &row[r]);
+            }
+        }
+    }
+
+    /* What was fetched last, into LDS. */
+    WF_DEVICE_MEMBER void store(unsigned char *lds) const
+    {
+        if (k_contiguous) {
+            const int row = wf_thread() / PER_ROW;
+            const int byte = wf_thread() % PER_ROW * 16;
+            WF_UNROLL
+            for (int i = 0; i < CHUNKS; i++) {
+                const int p = row + i * (THREADS_ALL / PER_ROW);
+                *(wf_u4 *)&lds[mfma_lds_at<RB, config::PAD>(p, byte)] = held[i];
+            }
+        } else {
+            WF_UNROLL
+            for (int i = 0; i < UNITS; i++) {
+                if (ES == 2) {
+                    store_pairs(lds, i);
+                } else {
+                    store_quads(lds, i);
+                }
+            }
+        }
+    }
+
+    /* `valid` values of k from k0 (counted from the share's first) on, and zeros behind
+     * them, one element at a time, straight into LDS. Rows that are not there repeat
+     * the last one. Any alignment, any distance. */
+    WF_DEVICE_MEMBER void gather(unsigned char *lds, wf_i64 k0, int valid) const
+    {
+        const wf_i64 row_step = (k_contiguous ? ld : 1) * ES;
+        const wf_i64 k_step = (k_contiguous ? 1 : ld) * ES;
+        WF_NO_UNROLL
+        for (int c = wf_thread(); c < ALL_CHUNKS; c += THREADS_ALL) {
+            const int p = k_contiguous ? c / PER_ROW : c % rows;
+            const int first = (k_contiguous ? c % PER_ROW : c / rows) * VALUES;
+            const char *row = base + wf_min(row_of(p), rows_left - 1) * row_step +
+                              k0 * k_step + (is_up(p) ? up : 0);
+            unsigned v[4] = { 0, 0, 0, 0 };
+            WF_UNROLL
+            for (int e = 0; e < VALUES; e++) {
+                const char *from = row + wf_min(first + e, valid - 1) * k_step;
+                const unsigned bits =
+                    ES == 2 ? *(const wf_half *)from : *(const unsigned char *)from;
+                v[e * ES / 4] |= (first + e < valid ? bits : 0) << e * ES % 4 * 8;
+            }
+            *(wf_u4 *)&lds[mfma_lds_at<RB, config::PAD>(p, first * ES)] =
+                wf_u4{ v[0], v[1], v[2], v[3] };
+        }
+    }
+};
+
+template <class config>
+using mfma_operand_a = mfma_operand<config, config::BM, config::KA, config::TYPE_A, 0>;
+template <class config>
+using mfma_operand_b =
+    mfma_operand<config,
+                 config::BN,
+                 config::KB,
+                 config::TYPE_B,
+                 config::IS_GATE ? config::BN / config::WAVES_OF_N : 0>;
+
+/* Where a wave's rows of A and B begin in the tiles. */
+template <class config> WF_DEVICE int mfma_wave_m()
+{
+    const unsigned wave = (unsigned)wf_uniform(wf_thread() >> 6);
+    return (int)(wave % config::WAVES_OF_M) * config::WM * config::SHAPE;
+}
+
+template <class config> WF_DEVICE int mfma_wave_n()
+{
+    const unsigned wave = (unsigned)wf_uniform(wf_thread() >> 6);
+    return (int)(wave / config::WAVES_OF_M) * config::WN * config::SHAPE;
+}
+
+/* Where this lane reads a tile: of even and odd blocks of 16 rows, and of each way in
+ * which k changes the permutation. Everything else is a constant distance. */
+template <class config> struct mfma_reader {
+    static constexpr int RB = config::ROW_BYTES;
+    static constexpr int ODD = config::SHAPE == 16 ? 2 : 1;
+    static constexpr int SPAN = RB < 128 ? RB : 128;
+    static constexpr int STEPS = SPAN / config::READ_BYTES;
+    int at[ODD][STEPS];
+
+    WF_DEVICE_MEMBER void begin(int row0)
+    {
+        const int lane = wf_thread() & 63;
+        const int row = row0 + lane % config::SHAPE;
+        const int byte = lane / config::SHAPE * 16;
+        WF_UNROLL
+        for (int odd = 0; odd < ODD; odd++) {
+            WF_UNROLL
+            for (int s = 0; s < STEPS; s++) {
+                at[odd][s] = mfma_lds_at<RB, config::PAD>(
+                    row + odd * config::SHAPE, byte + s * config::READ_BYTES);
+            }
+        }
+    }
+
+    /* Block `block` of rows, `step` reads into k. */
+    WF_DEVICE_MEMBER wf_u4 read(const unsigned char *lds, int block, int step) const
+    {
+        const int blocks = block / ODD * ODD * config::SHAPE * config::PITCH;
+        return *(const wf_u4 *)&lds[at[block % ODD][step % STEPS] + blocks +
+                                    step / STEPS * SPAN];
+    }
+};
+
+/* acc += A's tile * B's tile, for this wave's blocks. */
+template <class config>
+WF_DEVICE void mfma_multiply(const unsigned char *a,
+                             const unsigned char *b,
+                             const mfma_reader<config> &of_a,
+                             const mfma_reader<config> &of_b,
+                             typename config::accumulator acc[config::WM][config::WN])
+{
+    if constexpr (config::IGLP_MODE >= 0) {
+        wf_interleave<config::IGLP_MODE>();
+    }
+    if (config::IS_PRIORITY) {
+        wf_priority<1>();
+    }
+    WF_UNROLL
+    for (int s = 0; s < config::ROW_BYTES / config::READ_BYTES; s++) {
+        wf_u4 x[config::WM], y[config::WN];
+        WF_UNROLL
+        for (int i = 0; i < config::WM; i++) {
+            x[i] = of_a.read(a, i, s);
+        }
+        WF_UNROLL
+        for (int j = 0; j < config::WN; j++) {
+            y[j] = of_b.read(b, j, s);
+        }
+        WF_UNROLL
+        for (int half = 0; half < 2; half++) {
+            WF_UNROLL
+            for (int i = 0; i < config::WM; i++) {
+                WF_UNROLL
+                for (int j = 0; j < config::WN; j++) {
+                    const wf_u2 u =
+                        half ? wf_u2{ x[i].z, x[i].w } : wf_u2{ x[i].x, x[i].y };
+                    const wf_u2 v =
+                        half ? wf_u2{ y[j].z, y[j].w } : wf_u2{ y[j].x, y[j].y };
+                    acc[i][j] =
+                        wf_mfma<config::TYPE_B, config::TYPE_A>(v, u, acc[i][j]);
+                }
+            }
+        }
+    }
+    if (config::IS_PRIORITY) {
+        wf_priority<0>();
+    }
+}
+
+struct mfma_nothing {
+    WF_DEVICE_MEMBER void operator()(int) const
+    {
+    }
+};
+
+/* acc += the product over k values of k, both operands having begun. behind(t) is
+ * called when tile t has been added, in order, by all lanes alike. a0 to b1 are the
+ * stages (of one: the same twice). Ends without a barrier behind the last reads. */
+template <class config, class after>
+WF_DEVICE void mfma_sum(mfma_operand_a<config> &a,
+                        mfma_operand_b<config> &b,
+                        int k,
+                        unsigned char *__restrict a0,
+                        unsigned char *__restrict b0,
+                        unsigned char *__restrict a1,
+                        unsigned char *__restrict b1,
+                        typename config::accumulator acc[config::WM][config::WN],
+                        const after &behind)
+{
+    mfma_reader<config> of_a, of_b;
+    of_a.begin(mfma_wave_m<config>());
+    of_b.begin(mfma_wave_n<config>());
+    const int whole = wf_min(a.whole_tiles(k), b.whole_tiles(k));
+    int t = 0;
+    if (whole > 0) {
+        a.window(whole);
+        b.window(whole);
+        a.fetch();
+        b.fetch();
+    }
+    if constexpr (config::LDS_STAGES == 2) {
+        if (whole > 0) {
+            a.store(a0);
+            b.store(b0);
+            a.fetch();
+            b.fetch();
+        }
+        for (; t + 2 <= whole; t += 2) {
+            wf_barrier();
+            a.store(a1);
+            b.store(b1);
+            a.fetch();
+            b.fetch();
+            mfma_multiply<config>(a0, b0, of_a, of_b, acc);
+            behind(t);
+            wf_barrier();
+            a.store(a0);
+            b.store(b0);
+            a.fetch();
+            b.fetch();
+            mfma_multiply<config>(a1, b1, of_a, of_b, acc);
+            behind(t + 1);
+        }
+    } else {
+        for (; t < whole; t++) {
+            wf_barrier();
+            a.store(a0);
+            b.store(b0);
+            wf_barrier();
+            a.fetch();
+            b.fetch();
+            mfma_multiply<config>(a0, b0, of_a, of_b, acc);
+            behind(t);
+        }
+    }
+    /* The odd whole tile, which is in LDS, and what could not be fetched. */
+    WF_NO_UNROLL
+    for (; t * config::BK < k; t++) {
+        if (t >= whole) {
+            wf_barrier();
+            a.gather(a0, (wf_i64)t * config::BK,
+                     wf_min(k - t * config::BK, config::BK));
+            b.gather(b0, (wf_i64)t * config::BK,
+                     wf_min(k - t * config::BK, config::BK));
+        }
+        wf_barrier();
+        mfma_multiply<config>(a0, b0, of_a, of_b, acc);
+        behind(t);
+    }
+}
+
+#endif
