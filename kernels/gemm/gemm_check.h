@@ -3,22 +3,43 @@
  * One element's error budget, all with the operands as they are after rounding to their
  * types:
  *
- *   tol = (u_out + u_split) |ref|                       rounding of D, of split sums
- *       + |alpha| S (4 sqrt(K / split) u_acc            accumulation (statistical bound
- *                    + 3 u_acc                          on K / split roundings),
- * epilogue
+ *   tol = u_out |ref| + e + floor                      rounding of D
+ *   e   = u_split |v|                                   rounding of split sums
+ *       + |alpha| S (walk u_acc                         accumulation (statistical
+ * bound)
+ *                    + n u_acc                          epilogue: n roundings
  *                    + u_split min(1, 4 / sqrt(K))      running sums of a split product
  *                    + 4 sqrt(K) 2^-53)                 the reference's own rounding
- *       + |beta C| (3 u_acc + u_split)
- *       + floor                                         half the smallest subnormal of
- * D
+ *       + (|beta C| + |bias|) (n u_acc + u_split)
  *
  *   S       = ||row i of op(A)|| * ||column j of op(B)|| >= sum_k |a_ik b_kj|
- *             (Cauchy-Schwarz: rigorous, and O(MK + KN) instead of a second product)
+ *             (Cauchy-Schwarz: rigorous, and O(MK + KN) instead of a second product),
+ *             each operand times its scales
+ *   walk    = 4 sqrt(K / split): four standard deviations of K / split roundings.
+ *             With block128 a kernel may round the sum of each 128 terms, multiply it
+ *             by its scales and add it to a running sum:
+ *             4 (sqrt(128) + sqrt(K / 128 / split)), or it may scale each term first.
+ *             The contract leaves that open; the larger of the two is allowed
+ *   n       = 3 (times alpha, plus beta C, one to spare), 2 more with scales (SA times
+ *             SB, times the sum), 1 more with a bias
  *   u_out   unit roundoff of d_type, u_acc of the accumulator (f32: 2^-24)
  *   u_split = split * u(accumulate_type) when split > 1, else 0. A running sum of
  *             partial products is taken to stay below |ref| + 4 |alpha| S / sqrt(K):
- * its end point plus four standard deviations of a walk that gets there.
+ *             its end point plus four standard deviations of a walk that gets there.
+ *   floor   = half the smallest subnormal of D
+ *
+ * Activation. y = silu(v) = v s, s = 1 / (1 + exp(-v)). An error e of v becomes at most
+ * |silu'(v)| e + e^2 / 4, as |silu''| <= 1/2, and never more than 1.1 e. The kernel's
+ * own arithmetic, with a = v log2(e) off by 2 u |a| (a constant and a product), exp2 of
+ * the hardware off by 4 u (2 units in the last place), 1 + exp by u, the reciprocal by
+ * 2 u (1 unit) and the last product by u, makes it off by
+ *
+ *   u_acc |y| (4 + (1 - s) (2 |v| + 4)) + 2^-118
+ *
+ * where 1 - s is what of an error of exp reaches the quotient, and 2^-118 covers
+ * v < -87, where exp overflows or the quotient is a denormal that devices flush. Then
+ * silu_gate has y times the up half's v_u, each with its error, and one rounding:
+ * e_y |v_u| + |y| e_u + e_y e_u + u_acc |y v_u|.
  *
  * The walk needs roundings of random sign: truncation of terms of one sign would
  * outgrow it. No distribution of kernels/inputs.h has such terms with inexact sums;
@@ -36,11 +57,13 @@
 #define GEMM_SAMPLE_MAX 96
 
 struct gemm_tolerance {
-    double out;        /* factor of |ref| */
+    double out;        /* factor of |ref|: the last rounding */
+    double split;      /* factor of |v|: sums before it */
     double accumulate; /* factor of S */
-    double c;          /* factor of |C| */
+    double c, bias;    /* factors of |C|, |bias| */
+    double silu;       /* unit roundoff of an activation's arithmetic */
+    double silu_floor; /* what it may flush */
     double floor;
-    double split;    /* part of `out` that is not the last rounding */
     double max;      /* largest finite value of D */
     double overflow; /* where rounding leaves the finite values */
     bool saturates;
@@ -79,9 +102,10 @@ struct wf_reference {
     uint64_t seed;
     double macs, budget; /* multiply-adds of a full reference, and how many may be */
     bool sampled;        /* more than that: product check instead */
-    void *input[GEMM_D]; /* as stored; NULL when not read */
-    double *a_norm;      /* [batch or 1][M] */
-    double *b_norm;      /* [batch or 1][N] */
+    void *input[GEMM_TENSOR_COUNT]; /* as stored; NULL when not read, and D */
+    double *a_norm;                 /* [batch or 1][M], scales included */
+    double *b_norm;                 /* [batch or 1][b_cols] */
+    double *bias;                   /* [b_cols]; NULL without */
     struct gemm_tolerance tolerance;
 };
 
@@ -100,8 +124,10 @@ static inline int64_t gemm_row_at(const struct gemm_rows *r, int64_t i)
 struct gemm_work {
     double *a, *b;    /* panels of the operands */
     double *product;  /* [rows][cols] of op(A) op(B) */
+    double *up;       /* the same of the up half; NULL unless gated */
     double *got, *c;  /* one row */
     double *ref;      /* one row */
+    double *limit;    /* one row: tolerances */
     unsigned char *d; /* [rows][d_cols] as stored, from column d_col on */
     int64_t d_col, d_cols;
 };
@@ -131,14 +157,19 @@ enum wf_status gemm_read_d(struct gemm_work *w,
                            struct wf_error *err);
 const void *gemm_c_row(const struct wf_reference *ref, int64_t batch, int64_t row);
 const double *gemm_a_norms(const struct wf_reference *ref, int64_t batch); /* [M] */
-const double *gemm_b_norms(const struct wf_reference *ref, int64_t batch); /* [N] */
+const double *gemm_b_norms(const struct wf_reference *ref,
+                           int64_t batch); /* [b_cols] */
+/* Matrices whose norms differ: 1 where all batches share one. */
+int64_t gemm_norm_batches(const struct gemm *g, enum gemm_tensor which);
 
-/* gemm_panel.c: w->product = op(A)[rows] op(B)[:, col .. col + cols) in double. */
+/* gemm_panel.c: dst = op(A)[rows] op(B)[:, col .. col + cols) in double, scales
+ * included. */
 void gemm_panel_product(struct gemm_work *w,
                         const struct wf_reference *ref,
                         const struct gemm_rows *rows,
                         int64_t col,
-                        int64_t cols);
+                        int64_t cols,
+                        double *dst);
 /* op(A)[rows][k .. k + depth) into w->a; returns whether it is stored transposed, with
  * `depth` rows of rows->count instead of rows->count rows of `depth`. */
 bool gemm_load_a(struct gemm_work *w,
@@ -167,22 +198,87 @@ void gemm_set_tolerance(struct gemm_tolerance *t,
                         const struct wf_reference_options *o);
 void gemm_tolerance_text(const struct wf_reference *ref, struct wf_check_report *ret);
 
+/* Of an element of a linear problem, where D, S, C and bias are known in size. */
 static inline double gemm_budget(const struct gemm_tolerance *t,
-                                 double ref,
+                                 double d,
                                  double s,
-                                 double c)
+                                 double c,
+                                 double bias)
 {
-    return t->out * ref + t->accumulate * s + t->c * c + t->floor;
+    return (t->out + t->split) * d + t->accumulate * s + t->c * c + t->bias * bias +
+           t->floor;
 }
+
+/* gemm_finish.c */
+/* What an element, or one half of it, is made of. */
+struct gemm_parts {
+    double v;    /* alpha * sum + beta * C + bias */
+    double size; /* S */
+    double c, bias;
+};
+/* A part of a row, half by half (the second: the up columns, only where gated). */
+struct gemm_line {
+    int64_t cols;
+    const double *v[2];
+    double a_norm;
+    const double *b_norm[2];
+    const double *c;       /* NULL without */
+    const double *bias[2]; /* NULL without */
+};
+double gemm_silu(double v);
+/* The value before the last rounding, and how far an honest one may be from it. `up` is
+ * not looked at unless the problem is gated. */
+void gemm_finish_element(const struct wf_reference *ref,
+                         const struct gemm_parts *gate,
+                         const struct gemm_parts *up,
+                         double *ret_value,
+                         double *ret_error);
+void gemm_finish_line(const struct wf_reference *ref,
+                      const struct gemm_line *l,
+                      double *ret_ref,
+                      double *ret_tolerance);
+/* product = alpha * product + beta * c + bias. */
+void gemm_add_up(const struct wf_reference *ref,
+                 const double *c,
+                 const double *bias,
+                 double *product,
+                 int64_t cols);
+/* All of a line but v; C goes through w->c. */
+void gemm_start_line(const struct wf_reference *ref,
+                     struct gemm_work *w,
+                     int64_t batch,
+                     int64_t row,
+                     int64_t col,
+                     int64_t cols,
+                     struct gemm_line *ret);
+
+/* gemm_scales.c. `line`: a row of op(A) or a column of op(B). */
+struct gemm_place {
+    int64_t batch, line, k;
+};
+double gemm_scale_at(const struct wf_reference *ref,
+                     enum gemm_tensor which,
+                     int64_t batch,
+                     int64_t line,
+                     int64_t k); /* 1 without scales */
+/* x[i] times the scale of k + i of one line; of one k of line + i. */
+void gemm_scale_line(const struct wf_reference *ref,
+                     enum gemm_tensor which,
+                     const struct gemm_place *p,
+                     double *x,
+                     int64_t n);
+void gemm_scale_across(const struct wf_reference *ref,
+                       enum gemm_tensor which,
+                       const struct gemm_place *p,
+                       double *x,
+                       int64_t n);
 
 /* gemm_compare.c */
 struct gemm_row {
     int64_t batch, row, col, cols;
-    const double *ref, *got;
+    const double *ref, *limit; /* limit: NULL for integers */
+    const double *got;
     const unsigned char *raw; /* got as stored */
-    double a_norm;
-    const double *b_norm; /* [cols] */
-    const double *c;      /* [cols], NULL without C */
 };
 void gemm_tally_init(struct gemm_tally *tally, const struct gemm *g);
 void gemm_compare_row(struct gemm_tally *tally,
@@ -214,7 +310,7 @@ void gemm_diagnose(const struct wf_reference *ref,
                    const struct gemm_tally *tally,
                    struct wf_check_report *ret);
 
-/* An element of an operand in double. */
+/* An element of an operand as stored, without its scale, in double. */
 double gemm_element(const struct wf_reference *ref, enum gemm_tensor which, int64_t at);
 
 #endif

@@ -150,7 +150,7 @@ static void look_closely(struct gemm_tally *tally,
 {
     const struct gemm_tolerance *t = &ref->tolerance;
     const enum wf_dtype type = ref->g.matrix[GEMM_D].dtype;
-    const double rounding = (t->out - t->split) * fabs(row->ref[j]) + t->floor;
+    const double rounding = t->out * fabs(row->ref[j]) + t->floor;
     double want = row->ref[j];
     enum verdict v = classify(t, row->got[j], &want, tolerance, tolerance - rounding);
     if (tally->peers) {
@@ -181,8 +181,7 @@ static void compare_floats(struct gemm_tally *tally,
         const double want = row->ref[j];
         const double size = fabs(want);
         const double error = fabs(row->got[j] - want);
-        const double c = row->c != NULL ? fabs(row->c[j]) : 0.0;
-        const double tolerance = gemm_budget(t, size, row->a_norm * row->b_norm[j], c);
+        const double tolerance = row->limit[j];
         loosest = tolerance > loosest ? tolerance : loosest;
         if (!(error <= tolerance) || !(size < t->max)) {
             look_closely(tally, ref, row, j, tolerance);

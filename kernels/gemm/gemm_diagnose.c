@@ -21,25 +21,40 @@ static double c_element(const struct wf_reference *ref, const struct gemm_sample
     return gemm_element(ref, GEMM_C, s->batch * x->stride + s->row * x->ld + s->col);
 }
 
-static double product_at(const struct wf_reference *ref, const struct gemm_sample *s)
+static double product_at(const struct gemm_evidence *e)
 {
+    const struct wf_reference *ref = e->ref;
     const struct gemm *g = &ref->g;
     const struct gemm_matrix *a = &g->matrix[GEMM_A];
     const struct gemm_matrix *b = &g->matrix[GEMM_B];
     double sum = 0.0;
     for (int64_t k = 0; k < g->k; k++) {
-        const int64_t pa = g->trans_a ? k * a->ld + s->row : s->row * a->ld + k;
-        const int64_t pb = g->trans_b ? s->col * b->ld + k : k * b->ld + s->col;
-        sum += gemm_element(ref, GEMM_A, s->batch * a->stride + pa) *
-               gemm_element(ref, GEMM_B, s->batch * b->stride + pb);
+        const int64_t pa = g->trans_a ? k * a->ld + e->s.row : e->s.row * a->ld + k;
+        const int64_t pb = g->trans_b ? e->col * b->ld + k : k * b->ld + e->col;
+        sum += gemm_element(ref, GEMM_A, e->s.batch * a->stride + pa) *
+               gemm_scale_at(ref, GEMM_A, e->s.batch, e->s.row, k) *
+               gemm_element(ref, GEMM_B, e->s.batch * b->stride + pb) *
+               gemm_scale_at(ref, GEMM_B, e->s.batch, e->col, k);
     }
     return sum;
+}
+
+static struct gemm_evidence evidence_of(const struct wf_reference *ref,
+                                        const struct gemm_sample *s,
+                                        int half)
+{
+    struct gemm_evidence e = { .ref = ref, .s = *s, .col = s->col + half * ref->g.n };
+    e.c = c_element(ref, s);
+    e.bias = ref->bias != NULL ? ref->bias[e.col] : 0.0;
+    e.acc = gemm_reads_product(&ref->g) ? product_at(&e) : 0.0;
+    return e;
 }
 
 /* A few of the samples, spread evenly over all that were kept. */
 static int gather(const struct wf_reference *ref,
                   const struct gemm_tally *tally,
-                  struct gemm_evidence *ret)
+                  struct gemm_evidence *ret,
+                  struct gemm_evidence *up)
 {
     int n = 0;
     const uint64_t step = tally->sample_count / GEMM_EVIDENCE + 1;
@@ -48,11 +63,12 @@ static int gather(const struct wf_reference *ref,
         if (!isfinite(s->got) || !isfinite(s->want)) {
             continue;
         }
-        struct gemm_evidence *e = &ret[n++];
-        *e = (struct gemm_evidence){ .ref = ref, .s = *s, .c = c_element(ref, s) };
-        if (gemm_reads_product(&ref->g)) {
-            e->acc = product_at(ref, s);
+        ret[n] = evidence_of(ref, s, 0);
+        if (gemm_is_gated(&ref->g)) {
+            up[n] = evidence_of(ref, s, 1);
+            ret[n].up = &up[n];
         }
+        n++;
     }
     return n;
 }
@@ -83,8 +99,9 @@ static void explain_values(const struct wf_reference *ref,
                            struct story *s)
 {
     struct gemm_evidence e[GEMM_EVIDENCE];
+    struct gemm_evidence up[GEMM_EVIDENCE];
     enum gemm_mistake_kind kind = GEMM_MISTAKE_NONE;
-    const int n = ref->g.k <= MAX_DEPTH ? gather(ref, tally, e) : 0;
+    const int n = ref->g.k <= MAX_DEPTH ? gather(ref, tally, e, up) : 0;
     if (n >= MIN_SAMPLES) {
         kind = gemm_find_mistake(e, n, s->cause, sizeof s->cause);
     }

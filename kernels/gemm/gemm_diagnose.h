@@ -10,8 +10,12 @@
 struct gemm_evidence {
     const struct wf_reference *ref;
     struct gemm_sample s;
-    double acc; /* op(A) op(B) */
-    double c;   /* C, 0 without */
+    int64_t col; /* of op(B) */
+    double acc;  /* op(A) op(B), scales included */
+    double c;    /* C, 0 without */
+    double bias; /* 0 without */
+    const struct gemm_evidence
+        *up; /* the up half; NULL: this is it, or there is none */
 };
 
 /* What a value mistake is about, for what is said behind it. */

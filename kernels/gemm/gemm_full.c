@@ -2,29 +2,7 @@
 #include "kernels/gemm/gemm_check.h"
 
 #include <stdio.h>
-
-/* alpha * product + beta * C of one panel row into w->ref. Integer problems stay exact:
- * reduced modulo 2^32 by integer arithmetic, as a double would round. */
-static void finish_row(struct gemm_work *w,
-                       const struct gemm *g,
-                       const double *product,
-                       int64_t cols)
-{
-    const bool c = gemm_reads_c(g);
-    if (gemm_is_integer(g)) {
-        const uint64_t alpha = (uint64_t)(int64_t)g->alpha;
-        const uint64_t beta = (uint64_t)(int64_t)g->beta;
-        for (int64_t j = 0; j < cols; j++) {
-            const uint64_t sum = alpha * (uint64_t)(int64_t)product[j] +
-                                 (c ? beta * (uint64_t)(int64_t)w->c[j] : 0);
-            w->ref[j] = (double)(uint32_t)sum;
-        }
-        return;
-    }
-    for (int64_t j = 0; j < cols; j++) {
-        w->ref[j] = g->alpha * product[j] + (c ? g->beta * w->c[j] : 0.0);
-    }
-}
+#include <string.h>
 
 static void compare_panel(struct gemm_work *w,
                           const struct wf_reference *ref,
@@ -35,31 +13,46 @@ static void compare_panel(struct gemm_work *w,
 {
     const struct gemm *g = &ref->g;
     const enum wf_dtype d_type = g->matrix[GEMM_D].dtype;
-    const enum wf_dtype c_type = g->matrix[GEMM_C].dtype;
     const size_t d_bytes = wf_dtype_bytes(d_type);
-    const double *a_norm = gemm_a_norms(ref, rows->batch);
+    const bool gated = gemm_is_gated(g);
     for (int64_t i = 0; i < rows->count; i++) {
         const int64_t row = gemm_row_at(rows, i);
         const unsigned char *raw =
             w->d + (size_t)(i * w->d_cols + col - w->d_col) * d_bytes;
-        if (gemm_reads_c(g)) {
-            const char *c = gemm_c_row(ref, rows->batch, row);
-            wf_to_f64(c_type, c + (size_t)col * wf_dtype_bytes(c_type), w->c,
-                      (size_t)cols);
+        double *v[2] = { w->product + i * cols, gated ? w->up + i * cols : NULL };
+        struct gemm_line line;
+        gemm_start_line(ref, w, rows->batch, row, col, cols, &line);
+        for (int half = 0; half < (gated ? 2 : 1); half++) {
+            gemm_add_up(ref, line.c, line.bias[half], v[half], cols);
+            line.v[half] = v[half];
         }
-        finish_row(w, g, w->product + i * cols, cols);
+        if (!ref->tolerance.exact) {
+            gemm_finish_line(ref, &line, w->ref, w->limit);
+        }
         wf_to_f64(d_type, raw, w->got, (size_t)cols);
         const struct gemm_row r = { .batch = rows->batch,
                                     .row = row,
                                     .col = col,
                                     .cols = cols,
-                                    .ref = w->ref,
+                                    .ref = ref->tolerance.exact ? v[0] : w->ref,
+                                    .limit = w->limit,
                                     .got = w->got,
-                                    .raw = raw,
-                                    .a_norm = a_norm[row],
-                                    .b_norm = gemm_b_norms(ref, rows->batch) + col,
-                                    .c = gemm_reads_c(g) ? w->c : NULL };
+                                    .raw = raw };
         gemm_compare_row(tally, ref, &r);
+    }
+}
+
+static void make_product(struct gemm_work *w,
+                         const struct wf_reference *ref,
+                         const struct gemm_rows *rows,
+                         int64_t col,
+                         int64_t cols,
+                         double *dst)
+{
+    if (gemm_reads_product(&ref->g)) {
+        gemm_panel_product(w, ref, rows, col, cols, dst);
+    } else {
+        memset(dst, 0, (size_t)(rows->count * cols) * sizeof *dst);
     }
 }
 
@@ -81,8 +74,9 @@ enum wf_status gemm_check_rows(struct gemm_work *w,
         for (int64_t at = 0; at < cols; at += GEMM_PRODUCT_COLS) {
             const int64_t n =
                 cols - at < GEMM_PRODUCT_COLS ? cols - at : GEMM_PRODUCT_COLS;
-            if (gemm_reads_product(g)) {
-                gemm_panel_product(w, ref, rows, col + at, n);
+            make_product(w, ref, rows, col + at, n, w->product);
+            if (gemm_is_gated(g)) {
+                make_product(w, ref, rows, g->n + col + at, n, w->up);
             }
             compare_panel(w, ref, rows, col + at, n, tally);
         }

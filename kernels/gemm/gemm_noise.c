@@ -39,7 +39,9 @@ static double walk(const struct gemm_evidence *e)
         const int64_t pa = g->trans_a ? k * a->ld + e->s.row : e->s.row * a->ld + k;
         const int64_t pb = g->trans_b ? e->s.col * b->ld + k : k * b->ld + e->s.col;
         partial += gemm_element(e->ref, GEMM_A, e->s.batch * a->stride + pa) *
-                   gemm_element(e->ref, GEMM_B, e->s.batch * b->stride + pb);
+                   gemm_scale_at(e->ref, GEMM_A, e->s.batch, e->s.row, k) *
+                   gemm_element(e->ref, GEMM_B, e->s.batch * b->stride + pb) *
+                   gemm_scale_at(e->ref, GEMM_B, e->s.batch, e->s.col, k);
         squares += partial * partial;
     }
     return fabs(g->alpha) * sqrt(squares);
@@ -86,7 +88,8 @@ bool gemm_explain_noise(const struct gemm_evidence *e,
 {
     static const enum wf_dtype TYPES[] = { WF_F16, WF_BF16 };
     if (n < LEAST_EVIDENCE || share < LEAST_SHARE || e->ref->g.k < 16 ||
-        gemm_is_integer(&e->ref->g)) {
+        gemm_is_integer(&e->ref->g) ||
+        e->ref->g.activation != GEMM_ACTIVATION_NONE) { /* it bends the noise */
         return false;
     }
     struct noise r = measure(e, n);

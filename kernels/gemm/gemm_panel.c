@@ -43,15 +43,16 @@ static void load_listed_a(struct gemm_work *w,
     const int64_t base = rows->batch * x->stride;
     for (int64_t i = 0; i < rows->count; i++) {
         const int64_t row = gemm_row_at(rows, i);
+        double *line = w->a + i * depth;
         if (!ref->g.trans_a) {
             load_block(ref, GEMM_A, base + row * x->ld + k, (int64_t[]){ 1, depth },
-                       w->a + i * depth);
-            continue;
+                       line);
         }
-        for (int64_t j = 0; j < depth; j++) {
-            w->a[i * depth + j] =
-                gemm_element(ref, GEMM_A, base + (k + j) * x->ld + row);
+        for (int64_t j = 0; j < depth && ref->g.trans_a; j++) {
+            line[j] = gemm_element(ref, GEMM_A, base + (k + j) * x->ld + row);
         }
+        gemm_scale_line(ref, GEMM_A, &(struct gemm_place){ rows->batch, row, k }, line,
+                        depth);
     }
 }
 
@@ -68,6 +69,11 @@ bool gemm_load_a(struct gemm_work *w,
     }
     load_block(ref, GEMM_A, rows->batch * x->stride + k * x->ld + rows->first,
                (int64_t[]){ depth, rows->count }, w->a);
+    for (int64_t j = 0; j < depth; j++) {
+        gemm_scale_across(ref, GEMM_A,
+                          &(struct gemm_place){ rows->batch, rows->first, k + j },
+                          w->a + j * rows->count, rows->count);
+    }
     return true;
 }
 
@@ -79,11 +85,20 @@ static void load_b(struct gemm_work *w,
 {
     const struct gemm_matrix *x = &ref->g.matrix[GEMM_B];
     const int64_t base = batch * x->stride;
+    const int64_t k = corner[0], col = corner[1];
     if (ref->g.trans_b) {
-        load_block(ref, GEMM_B, base + corner[1] * x->ld + corner[0],
-                   (int64_t[]){ size[1], size[0] }, w->b);
-    } else {
-        load_block(ref, GEMM_B, base + corner[0] * x->ld + corner[1], size, w->b);
+        load_block(ref, GEMM_B, base + col * x->ld + k, (int64_t[]){ size[1], size[0] },
+                   w->b);
+        for (int64_t j = 0; j < size[1]; j++) {
+            gemm_scale_line(ref, GEMM_B, &(struct gemm_place){ batch, col + j, k },
+                            w->b + j * size[0], size[0]);
+        }
+        return;
+    }
+    load_block(ref, GEMM_B, base + k * x->ld + col, size, w->b);
+    for (int64_t i = 0; i < size[0]; i++) {
+        gemm_scale_across(ref, GEMM_B, &(struct gemm_place){ batch, col, k + i },
+                          w->b + i * size[1], size[1]);
     }
 }
 
@@ -106,7 +121,8 @@ void gemm_panel_product(struct gemm_work *w,
                         const struct wf_reference *ref,
                         const struct gemm_rows *rows,
                         int64_t col,
-                        int64_t cols)
+                        int64_t cols,
+                        double *dst)
 {
     const struct gemm *g = &ref->g;
     for (int64_t k = 0; k < g->k; k += GEMM_PANEL_K) {
@@ -121,7 +137,7 @@ void gemm_panel_product(struct gemm_work *w,
                                         .a = w->a,
                                         .b = w->b,
                                         .ldb = g->trans_b ? depth : cols,
-                                        .c = w->product,
+                                        .c = dst,
                                         .accumulate = k > 0 };
         gemm_multiply(&p);
     }

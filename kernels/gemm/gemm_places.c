@@ -35,7 +35,8 @@ static int64_t largest_offset(const struct gemm *g,
         return base + (g->trans_a ? last * x->ld + at[1] : at[1] * x->ld + last);
     }
     if (which == GEMM_B) {
-        return base + (g->trans_b ? at[2] * x->ld + last : last * x->ld + at[2]);
+        const int64_t col = at[2] + (gemm_is_gated(g) ? g->n : 0);
+        return base + (g->trans_b ? col * x->ld + last : last * x->ld + col);
     }
     return base + at[1] * x->ld + at[2];
 }

@@ -97,19 +97,79 @@ static enum wf_status make_input(struct wf_reference *ref,
                        err);
 }
 
+/* Bias and scales, as the kernel gets them. */
+static enum wf_status make_vector(struct wf_reference *ref,
+                                  const struct wf_case *c,
+                                  enum gemm_tensor which,
+                                  struct wf_error *err)
+{
+    const struct wf_tensor *t = &ref->g.tensor[which];
+    if (t->elements == 0 || ref->g.tensor[GEMM_D].elements == 0) {
+        return WF_OK;
+    }
+    ref->input[which] = wf_calloc(t->elements, wf_dtype_bytes(t->dtype));
+    if (ref->input[which] == NULL) {
+        return wf_errorf(err, WF_ENOMEM,
+                         "no memory for %llu bytes of %s in the reference",
+                         (unsigned long long)t->bytes, t->name);
+    }
+    return wf_case_fill(c, which, ref->options.seed_offset, 0, t->elements,
+                        ref->input[which], err);
+}
+
+static enum wf_status make_bias(struct wf_reference *ref, struct wf_error *err)
+{
+    const struct wf_tensor *t = &ref->g.tensor[GEMM_BIAS];
+    if (ref->input[GEMM_BIAS] == NULL) {
+        return WF_OK;
+    }
+    ref->bias = wf_calloc(t->elements, sizeof *ref->bias);
+    if (ref->bias == NULL) {
+        return wf_errorf(err, WF_ENOMEM, "no memory for the bias of a gemm reference");
+    }
+    wf_to_f64(t->dtype, ref->input[GEMM_BIAS], ref->bias, t->elements);
+    return WF_OK;
+}
+
+static enum wf_status make_inputs(struct wf_reference *ref,
+                                  const struct wf_case *c,
+                                  struct wf_error *err)
+{
+    enum wf_status st = WF_OK;
+    for (int i = GEMM_A; i < GEMM_TENSOR_COUNT && st == WF_OK; i++) {
+        if (i < GEMM_D) {
+            st = make_input(ref, c, (enum gemm_tensor)i, err);
+        } else if (i > GEMM_D) {
+            st = make_vector(ref, c, (enum gemm_tensor)i, err);
+        }
+    }
+    return st == WF_OK ? make_bias(ref, err) : st;
+}
+
 /* Sums of squares of one matrix: along its stored rows, or down its columns. */
-static void add_squares(const struct gemm_matrix *x,
-                        const char *data,
+static void add_squares(const struct wf_reference *ref,
+                        enum gemm_tensor which,
+                        int64_t batch,
                         bool along_rows,
                         double *sums)
 {
+    const struct gemm_matrix *x = &ref->g.matrix[which];
     const size_t bytes = wf_dtype_bytes(x->dtype);
+    const char *data =
+        (const char *)ref->input[which] + (size_t)(batch * x->stride) * bytes;
     double block[NORM_BLOCK];
     for (int64_t r = 0; r < x->rows; r++) {
         for (int64_t c = 0; c < x->cols; c += NORM_BLOCK) {
             const int64_t n = x->cols - c < NORM_BLOCK ? x->cols - c : NORM_BLOCK;
+            const struct gemm_place line = { batch, r, c };
+            const struct gemm_place across = { batch, c, r };
             wf_to_f64(x->dtype, data + (size_t)(r * x->ld + c) * bytes, block,
                       (size_t)n);
+            if (along_rows) {
+                gemm_scale_line(ref, which, &line, block, n);
+            } else {
+                gemm_scale_across(ref, which, &across, block, n);
+            }
             double sum = 0.0;
             for (int64_t j = 0; j < n && along_rows; j++) {
                 sum += block[j] * block[j];
@@ -131,11 +191,10 @@ static enum wf_status make_norms(const struct wf_reference *ref,
                                  struct wf_error *err)
 {
     const struct gemm *g = &ref->g;
-    const struct gemm_matrix *x = &g->matrix[which];
     const bool k_is_cols = which == GEMM_A ? !g->trans_a : g->trans_b;
-    const int64_t side = which == GEMM_A ? g->m : g->n;
+    const int64_t side = which == GEMM_A ? g->m : gemm_b_cols(g);
     const int64_t n = g->tensor[GEMM_D].elements > 0 ? side : 0;
-    const int64_t batches = x->stride == 0 ? 1 : g->batch;
+    const int64_t batches = gemm_norm_batches(g, which);
     double *norms = wf_calloc((size_t)(batches * n) + 1, sizeof *norms);
     if (norms == NULL) {
         return wf_errorf(err, WF_ENOMEM, "no memory for the norms of a gemm reference");
@@ -145,9 +204,7 @@ static enum wf_status make_norms(const struct wf_reference *ref,
         return WF_OK;
     }
     for (int64_t b = 0; b < batches; b++) {
-        const char *data = (const char *)ref->input[which] +
-                           (size_t)(b * x->stride) * wf_dtype_bytes(x->dtype);
-        add_squares(x, data, k_is_cols, norms + b * n);
+        add_squares(ref, which, b, k_is_cols, norms + b * n);
     }
     for (int64_t i = 0; i < batches * n; i++) {
         norms[i] = sqrt(norms[i]) * (1.0 + 0x1p-30);
@@ -160,9 +217,10 @@ static void destroy(struct wf_reference *ref)
     if (ref == NULL) {
         return;
     }
-    for (int i = 0; i < GEMM_D; i++) {
+    for (int i = 0; i < GEMM_TENSOR_COUNT; i++) {
         free(ref->input[i]);
     }
+    free(ref->bias);
     free(ref->a_norm);
     free(ref->b_norm);
     free(ref);
@@ -199,13 +257,7 @@ static enum wf_status create(const struct wf_case *c,
                                           : wf_case_seed(c) + options->seed_offset;
     choose_check(ref, options->budget_macs);
     gemm_set_tolerance(&ref->tolerance, g, options);
-    enum wf_status st = make_input(ref, c, GEMM_A, err);
-    if (st == WF_OK) {
-        st = make_input(ref, c, GEMM_B, err);
-    }
-    if (st == WF_OK) {
-        st = make_input(ref, c, GEMM_C, err);
-    }
+    enum wf_status st = make_inputs(ref, c, err);
     if (st == WF_OK) {
         st = make_norms(ref, GEMM_A, &ref->a_norm, err);
     }
@@ -242,13 +294,14 @@ static enum wf_status check(struct wf_reference *ref,
 static uint64_t held_bytes(const struct wf_reference *ref)
 {
     const struct gemm *g = &ref->g;
-    const int64_t a_batches = g->matrix[GEMM_A].stride == 0 ? 1 : g->batch;
-    const int64_t b_batches = g->matrix[GEMM_B].stride == 0 ? 1 : g->batch;
+    const int64_t a_norms = gemm_norm_batches(g, GEMM_A) * g->m;
+    const int64_t b_norms = gemm_norm_batches(g, GEMM_B) * gemm_b_cols(g);
     uint64_t bytes = gemm_work_bytes(g);
-    for (int i = 0; i < GEMM_D; i++) {
+    for (int i = 0; i < GEMM_TENSOR_COUNT; i++) {
         bytes += ref->input[i] != NULL ? g->tensor[i].bytes : 0;
     }
-    bytes += (uint64_t)(a_batches * g->m + b_batches * g->n) * sizeof(double);
+    bytes += (uint64_t)(a_norms + b_norms) * sizeof(double);
+    bytes += g->tensor[GEMM_BIAS].elements * sizeof(double);
     return ref->sampled ? bytes + gemm_sampled_bytes(g) : bytes;
 }
 

@@ -32,7 +32,8 @@ static struct sizes sizes_of(const struct gemm *g)
 uint64_t gemm_work_bytes(const struct gemm *g)
 {
     const struct sizes n = sizes_of(g);
-    return (uint64_t)(n.a + n.b + n.product + 3 * n.row) * sizeof(double) +
+    const size_t products = n.product * (gemm_is_gated(g) ? 2 : 1);
+    return (uint64_t)(n.a + n.b + products + 4 * n.row) * sizeof(double) +
            (uint64_t)n.d * wf_dtype_bytes(g->matrix[GEMM_D].dtype);
 }
 
@@ -48,9 +49,12 @@ enum wf_status gemm_work_init(struct gemm_work *w,
     w->got = wf_calloc(n.row, sizeof *w->got);
     w->c = wf_calloc(n.row, sizeof *w->c);
     w->ref = wf_calloc(n.row, sizeof *w->ref);
+    w->limit = wf_calloc(n.row, sizeof *w->limit);
+    w->up = gemm_is_gated(g) ? wf_calloc(n.product, sizeof *w->up) : NULL;
     w->d = wf_calloc(n.d, wf_dtype_bytes(g->matrix[GEMM_D].dtype));
     if (w->a == NULL || w->b == NULL || w->product == NULL || w->got == NULL ||
-        w->c == NULL || w->ref == NULL || w->d == NULL) {
+        w->c == NULL || w->ref == NULL || w->d == NULL || w->limit == NULL ||
+        (gemm_is_gated(g) && w->up == NULL)) {
         gemm_work_fini(w);
         return wf_errorf(err, WF_ENOMEM,
                          "no memory for the panels of a gemm reference");
@@ -66,6 +70,8 @@ void gemm_work_fini(struct gemm_work *w)
     free(w->got);
     free(w->c);
     free(w->ref);
+    free(w->limit);
+    free(w->up);
     free(w->d);
     *w = (struct gemm_work){ 0 };
 }
@@ -104,17 +110,19 @@ const void *gemm_c_row(const struct wf_reference *ref, int64_t batch, int64_t ro
     return (const char *)ref->input[GEMM_C] + (size_t)at * wf_dtype_bytes(x->dtype);
 }
 
-static int64_t own_batch(const struct gemm_matrix *x, int64_t batch)
+int64_t gemm_norm_batches(const struct gemm *g, enum gemm_tensor which)
 {
-    return x->stride == 0 ? 0 : batch;
+    return g->matrix[which].stride == 0 && g->scale == GEMM_SCALE_NONE ? 1 : g->batch;
 }
 
 const double *gemm_a_norms(const struct wf_reference *ref, int64_t batch)
 {
-    return ref->a_norm + own_batch(&ref->g.matrix[GEMM_A], batch) * ref->g.m;
+    return ref->a_norm +
+           (gemm_norm_batches(&ref->g, GEMM_A) == 1 ? 0 : batch * ref->g.m);
 }
 
 const double *gemm_b_norms(const struct wf_reference *ref, int64_t batch)
 {
-    return ref->b_norm + own_batch(&ref->g.matrix[GEMM_B], batch) * ref->g.n;
+    return ref->b_norm +
+           (gemm_norm_batches(&ref->g, GEMM_B) == 1 ? 0 : batch * gemm_b_cols(&ref->g));
 }

@@ -6,22 +6,27 @@ target_sources(wf_ops PRIVATE
   ${dir}/gemm_describe.c
   ${dir}/gemm_diagnose.c
   ${dir}/gemm_epilogue.c
+  ${dir}/gemm_finish.c
   ${dir}/gemm_freivalds.c
   ${dir}/gemm_full.c
   ${dir}/gemm_inputs.c
   ${dir}/gemm_mistakes.c
+  ${dir}/gemm_mistakes_epilogue.c
   ${dir}/gemm_naive_check.c
   ${dir}/gemm_noise.c
   ${dir}/gemm_panel.c
   ${dir}/gemm_places.c
   ${dir}/gemm_ref.c
+  ${dir}/gemm_sampled.c
+  ${dir}/gemm_scales.c
   ${dir}/gemm_shape.c
   ${dir}/gemm_tolerance.c
   ${dir}/gemm_types.c
   ${dir}/gemm_work.c
   ${dir}/openblas.c)
 set_source_files_properties(${dir}/gemm_compare.c ${dir}/gemm_freivalds.c
-  ${dir}/gemm_ref.c ${dir}/gemm_full.c PROPERTIES COMPILE_OPTIONS "-O3")
+  ${dir}/gemm_ref.c ${dir}/gemm_full.c ${dir}/gemm_finish.c
+  ${dir}/gemm_scales.c PROPERTIES COMPILE_OPTIONS "-O3")
 # OpenBLAS: its header only, the library is loaded when it is needed.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(WF_OPENBLAS REQUIRED openblas)
