@@ -23,11 +23,30 @@ struct host_matrix {
     char *data; /* NULL before prepare, and for a C that is not read */
 };
 
+enum host_scale {
+    HOST_UNSCALED,
+    HOST_SCALE_ROW,
+    HOST_SCALE_128
+};
+
+enum host_activation {
+    HOST_LINEAR,
+    HOST_SILU,
+    HOST_SILU_GATE
+};
+
 struct host_gemm {
     int64_t m, n, k, batch;
+    int64_t b_cols; /* columns of op(B): 2 n with silu_gate */
     bool trans_a, trans_b;
     double alpha, beta;
     struct host_matrix matrix[HOST_TENSOR_COUNT];
+    bool has_bias;
+    enum host_scale scale;
+    enum host_activation activation;
+    enum wf_dtype bias_type;
+    const char *bias;     /* [b_cols]; NULL before prepare and without */
+    const float *sa, *sb; /* as kernels/gemm/gemm.h lays them out; NULL likewise */
     int threads;
 };
 
@@ -41,6 +60,13 @@ static inline char *host_element(const struct host_gemm *g,
     const int64_t at = batch * x->stride + row * x->ld + col;
     return x->data + (size_t)at * wf_dtype_bytes(x->dtype);
 }
+
+/* The factor of a row of op(A) or a column of op(B) at k. */
+float host_scale(const struct host_gemm *g,
+                 int tensor,
+                 int64_t batch,
+                 int64_t line,
+                 int64_t k);
 
 /* gemm_host_problem.c. 0, or a WF_LIB_ code with the reason in `message`. */
 int host_gemm_read(const struct wf_lib_problem *problem,

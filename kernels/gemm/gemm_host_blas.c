@@ -1,12 +1,14 @@
 /* GEMM through OpenBLAS: f64 by dgemm, everything else by sgemm on f32 panels. Operands
- * that are not f32 are converted panel by panel, 14 MiB of panels at most whatever the
- * problem; a tile of D stays in f32 until all of K is in it, and is rounded once. */
+ * that are not f32 are converted panel by panel, times their scales, 22 MiB of panels
+ * at most whatever the problem; a tile of D stays in f32 until all of K is in it, gets
+ * bias and activation there, and is rounded once. */
 #include "kernels/gemm/gemm_host.h"
 
 #include "core/buf.h"
 #include "kernels/gemm/openblas.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +21,8 @@
 struct host_blas {
     int64_t rows, cols, depth; /* of a tile */
     float *a, *b, *d;          /* NULL where the operand is used in place */
+    float *up;                 /* of the up half; NULL without */
+    float *bias;               /* [b_cols]; NULL without */
 };
 
 static bool is_double(const struct host_gemm *g)
@@ -33,7 +37,7 @@ static bool has_product(const struct host_gemm *g)
 
 bool host_blas_fits(const struct host_gemm *g)
 {
-    bool fits = g->m <= INT_MAX && g->n <= INT_MAX && g->k <= INT_MAX;
+    bool fits = g->m <= INT_MAX && g->b_cols <= INT_MAX && g->k <= INT_MAX;
     for (int i = 0; i < HOST_TENSOR_COUNT; i++) {
         fits = fits && g->matrix[i].ld <= INT_MAX;
     }
@@ -63,14 +67,18 @@ struct host_blas *host_blas_create(const struct host_gemm *g)
     const bool product = has_product(g);
     const bool turn_a = product && g->matrix[HOST_A].dtype != WF_F32;
     const bool turn_b = product && g->matrix[HOST_B].dtype != WF_F32;
-    const bool turn_d = g->matrix[HOST_D].dtype != WF_F32;
+    const bool turn_d = g->matrix[HOST_D].dtype != WF_F32 || g->has_bias ||
+                        g->activation != HOST_LINEAR;
+    const bool gated = g->activation == HOST_SILU_GATE;
     const bool whole = !turn_a && !turn_b && !turn_d; /* nothing to convert */
     b->rows = whole ? g->m : least(g->m, TILE_ROWS);
     b->cols = whole ? g->n : least(g->n, TILE_COLS);
     b->depth = whole ? g->k : least(g->k, TILE_DEPTH);
     if (!make_panel(&b->a, turn_a, b->rows, b->depth) ||
         !make_panel(&b->b, turn_b, b->cols, b->depth) ||
-        !make_panel(&b->d, turn_d, b->rows, b->cols)) {
+        !make_panel(&b->d, turn_d, b->rows, b->cols) ||
+        !make_panel(&b->up, gated, b->rows, b->cols) ||
+        !make_panel(&b->bias, g->has_bias, 1, g->b_cols)) {
         host_blas_destroy(b);
         return NULL;
     }
@@ -85,6 +93,8 @@ void host_blas_destroy(struct host_blas *b)
     free(b->a);
     free(b->b);
     free(b->d);
+    free(b->up);
+    free(b->bias);
     free(b);
 }
 
@@ -130,6 +140,22 @@ struct part {
     int64_t batch, line, k, lines, depth;
 };
 
+/* One stored row of a panel times its scales. */
+static void scale_row(const struct host_gemm *g,
+                      int tensor,
+                      const struct part *p,
+                      int64_t i,
+                      bool lines_are_rows,
+                      float *row)
+{
+    const int64_t n = lines_are_rows ? p->depth : p->lines;
+    for (int64_t j = 0; j < n && g->scale != HOST_UNSCALED; j++) {
+        const int64_t line = p->line + (lines_are_rows ? i : j);
+        const int64_t k = p->k + (lines_are_rows ? j : i);
+        row[j] *= host_scale(g, tensor, p->batch, line, k);
+    }
+}
+
 /* A part of an operand as f32, in the stored orientation: in place, or converted into
  * `space`. */
 static struct panel load(const struct host_gemm *g,
@@ -151,6 +177,7 @@ static struct panel load(const struct host_gemm *g,
     for (int64_t i = 0; i < rows; i++) {
         wf_to_f32(x->dtype, host_element(g, tensor, p->batch, row + i, col),
                   space + i * cols, (size_t)cols);
+        scale_row(g, tensor, p, i, lines_are_rows, space + i * cols);
     }
     return (struct panel){ space, cols };
 }
@@ -209,6 +236,44 @@ static void add_piece(struct host_blas *b,
     openblas_sgemm(&p, x.data, y.data, d->data);
 }
 
+static float silu(float v)
+{
+    return v / (1.0f + expf(-v));
+}
+
+/* Bias and activation of a tile whose sums are whole. */
+static void finish_tile(const struct host_blas *b,
+                        const struct host_gemm *g,
+                        const struct tile *t,
+                        const struct panel *d)
+{
+    for (int64_t i = 0; i < t->rows; i++) {
+        float *gate = d->data + i * d->ld;
+        float *up = b->up != NULL ? b->up + i * d->ld : NULL;
+        for (int64_t j = 0; j < t->cols; j++) {
+            float v = gate[j];
+            v += b->bias != NULL ? b->bias[t->col + j] : 0.0f;
+            v = g->activation != HOST_LINEAR ? silu(v) : v;
+            if (up != NULL) {
+                v *= up[j] + (b->bias != NULL ? b->bias[g->n + t->col + j] : 0.0f);
+            }
+            gate[j] = v;
+        }
+    }
+}
+
+static void sum_tile(struct host_blas *b,
+                     const struct host_gemm *g,
+                     const struct tile *t,
+                     const struct panel *d)
+{
+    int64_t k = 0;
+    do { /* once without a product: D = beta C */
+        add_piece(b, g, t, k, d);
+        k += b->depth;
+    } while (has_product(g) && k < g->k);
+}
+
 static void run_tile(struct host_blas *b,
                      const struct host_gemm *g,
                      const struct tile *t)
@@ -219,11 +284,16 @@ static void run_tile(struct host_blas *b,
         d.ld = g->matrix[HOST_D].ld;
     }
     load_c(g, t, &d);
-    int64_t k = 0;
-    do { /* once without a product: D = beta C */
-        add_piece(b, g, t, k, &d);
-        k += b->depth;
-    } while (has_product(g) && k < g->k);
+    sum_tile(b, g, t, &d);
+    if (b->up != NULL) {
+        const struct panel up = { b->up, t->cols };
+        struct tile second = *t;
+        second.col += g->n;
+        sum_tile(b, g, &second, &up);
+    }
+    if (g->has_bias || g->activation != HOST_LINEAR) {
+        finish_tile(b, g, t, &d);
+    }
     if (b->d != NULL) {
         store_d(g, t, &d);
     }
@@ -246,6 +316,9 @@ void host_blas_run(struct host_blas *b, const struct host_gemm *g)
         return;
     }
     openblas_threads(g->threads);
+    if (b->bias != NULL) {
+        wf_to_f32(g->bias_type, g->bias, b->bias, (size_t)g->b_cols);
+    }
     for (int64_t batch = 0; batch < g->batch; batch++) {
         if (is_double(g)) {
             run_double(g, batch);

@@ -66,6 +66,93 @@ static int read_sizes(const struct wf_lib_problem *p,
     return WF_LIB_OK;
 }
 
+/* A parameter that is one of three words. */
+static int read_word(const struct wf_lib_problem *p,
+                     const char *name,
+                     const char *const words[3],
+                     int *ret,
+                     char *message,
+                     size_t message_bytes)
+{
+    const char *text = p->get_string(p->ctx, name);
+    for (int i = 0; i < 3 && text != NULL; i++) {
+        if (strcmp(text, words[i]) == 0) {
+            *ret = i;
+            return WF_LIB_OK;
+        }
+    }
+    if (text == NULL) {
+        return missing(name, message, message_bytes);
+    }
+    (void)snprintf(message, message_bytes, "%s is %s, which this library does not know",
+                   name, text);
+    return WF_LIB_UNSUPPORTED;
+}
+
+static void find_vectors(const struct wf_lib_problem *p, struct host_gemm *g)
+{
+    for (size_t i = 0; i < p->tensor_count; i++) {
+        const struct wf_lib_tensor *t = &p->tensors[i];
+        if (strcmp(t->name, "bias") == 0) {
+            g->bias = t->data;
+        } else if (strcmp(t->name, "SA") == 0) {
+            g->sa = t->data;
+        } else if (strcmp(t->name, "SB") == 0) {
+            g->sb = t->data;
+        }
+    }
+}
+
+static int read_epilogue(const struct wf_lib_problem *p,
+                         struct host_gemm *g,
+                         char *message,
+                         size_t message_bytes)
+{
+    static const char *const BIAS[3] = { "none", "n", "" };
+    static const char *const SCALE[3] = { "none", "row", "block128" };
+    static const char *const ACTIVATION[3] = { "none", "silu", "silu_gate" };
+    int bias = 0, scale = 0, activation = 0;
+    int rc = read_word(p, "bias", BIAS, &bias, message, message_bytes);
+    if (rc == WF_LIB_OK) {
+        rc = read_word(p, "scale", SCALE, &scale, message, message_bytes);
+    }
+    if (rc == WF_LIB_OK) {
+        rc =
+            read_word(p, "activation", ACTIVATION, &activation, message, message_bytes);
+    }
+    const char *type = p->get_string(p->ctx, "bias_type");
+    if (rc == WF_LIB_OK && (type == NULL || !wf_dtype_parse(type, &g->bias_type))) {
+        rc = missing("bias_type", message, message_bytes);
+    }
+    g->has_bias = bias == 1;
+    g->scale = (enum host_scale)scale;
+    g->activation = (enum host_activation)activation;
+    g->b_cols = g->activation == HOST_SILU_GATE ? 2 * g->n : g->n;
+    find_vectors(p, g);
+    return rc;
+}
+
+float host_scale(const struct host_gemm *g,
+                 int tensor,
+                 int64_t batch,
+                 int64_t line,
+                 int64_t k)
+{
+    const int64_t depth = (g->k + 127) / 128;
+    const int64_t own = (g->n + 127) / 128; /* blocks of columns of one half */
+    const int64_t half = line >= g->n ? 1 : 0;
+    if (g->scale == HOST_SCALE_ROW) {
+        return tensor == HOST_A ? g->sa[batch * g->m + line]
+                                : g->sb[batch * g->b_cols + line];
+    }
+    if (tensor == HOST_A) {
+        return g->sa[(batch * g->m + line) * depth + k / 128];
+    }
+    const int64_t block =
+        (batch * (g->b_cols > g->n ? 2 : 1) + half) * own + (line - half * g->n) / 128;
+    return g->sb[block * depth + k / 128];
+}
+
 int host_gemm_read(const struct wf_lib_problem *problem,
                    const struct wf_lib_device *device,
                    struct host_gemm *ret,
@@ -85,6 +172,9 @@ int host_gemm_read(const struct wf_lib_problem *problem,
     int rc = read_sizes(problem, ret, message, message_bytes);
     for (int i = 0; i < HOST_TENSOR_COUNT && rc == WF_LIB_OK; i++) {
         rc = read_matrix(problem, i, &ret->matrix[i], message, message_bytes);
+    }
+    if (rc == WF_LIB_OK) {
+        rc = read_epilogue(problem, ret, message, message_bytes);
     }
     if (rc != WF_LIB_OK) {
         return rc;

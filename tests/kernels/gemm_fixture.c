@@ -2,6 +2,7 @@
 #include "gemm_fixture.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,7 +70,7 @@ void gemm_set_d(struct gemm_fixture *f,
 
 double gemm_input(const struct gemm_fixture *f, enum gemm_tensor t, int64_t at)
 {
-    const enum wf_dtype type = f->g->matrix[t].dtype;
+    const enum wf_dtype type = f->g->tensor[t].dtype;
     double v;
     wf_to_f64(type, (char *)f->input[t] + (size_t)at * wf_dtype_bytes(type), &v, 1);
     return v;
@@ -87,12 +88,61 @@ static double operand(const struct gemm_fixture *f,
     return gemm_input(f, t, batch * x->stride + at);
 }
 
+static int64_t blocks(int64_t n)
+{
+    return (n + 127) / 128;
+}
+
+double gemm_term_scale(const struct gemm_fixture *f,
+                       int64_t batch,
+                       int64_t row,
+                       int64_t col,
+                       int64_t k)
+{
+    const struct gemm *g = f->g;
+    const bool gated = g->activation == GEMM_ACTIVATION_SILU_GATE;
+    const bool up = gated && col >= g->n;
+    const int64_t b_cols = gated ? 2 * g->n : g->n;
+    if (g->scale == GEMM_SCALE_NONE) {
+        return 1;
+    }
+    if (g->scale == GEMM_SCALE_ROW) {
+        return gemm_input(f, GEMM_SA, batch * g->m + row) *
+               gemm_input(f, GEMM_SB, batch * b_cols + col);
+    }
+    const int64_t lines = blocks(g->n) * (gated ? 2 : 1);
+    const int64_t line = up ? blocks(g->n) + (col - g->n) / 128 : col / 128;
+    return gemm_input(f, GEMM_SA, (batch * g->m + row) * blocks(g->k) + k / 128) *
+           gemm_input(f, GEMM_SB, (batch * lines + line) * blocks(g->k) + k / 128);
+}
+
+double gemm_bias_at(const struct gemm_fixture *f, int64_t col)
+{
+    return f->g->has_bias ? gemm_input(f, GEMM_BIAS, col) : 0;
+}
+
+double gemm_sum(const struct gemm_fixture *f,
+                int64_t batch,
+                int64_t row,
+                int64_t col,
+                int64_t begin,
+                int64_t end)
+{
+    double sum = 0;
+    for (int64_t k = begin; k < end; k++) {
+        sum += operand(f, GEMM_A, batch, row, k) * operand(f, GEMM_B, batch, k, col) *
+               gemm_term_scale(f, batch, row, col, k);
+    }
+    return sum;
+}
+
 static double accumulate(const struct gemm_fixture *f, int64_t b, int64_t i, int64_t j)
 {
     const bool wide = f->g->acc_type != WF_F32;
     double sum = 0;
     for (int64_t k = 0; k < f->g->k && f->g->alpha != 0; k++) {
-        sum += operand(f, GEMM_A, b, i, k) * operand(f, GEMM_B, b, k, j);
+        sum += operand(f, GEMM_A, b, i, k) * operand(f, GEMM_B, b, k, j) *
+               gemm_term_scale(f, b, i, j, k);
         sum = wide ? sum : (double)(float)sum;
     }
     return sum;
@@ -109,23 +159,45 @@ static double combine_integers(const struct gemm *g, double acc, double c)
     return wrapped;
 }
 
+/* What a column of op(B) comes to, in f32 where sums are. */
+static double linear(const struct gemm_fixture *f, int64_t b, int64_t i, int64_t col)
+{
+    const struct gemm *g = f->g;
+    const double c = g->beta != 0 ? operand(f, GEMM_C, b, i, col) : 0;
+    const double v =
+        g->alpha * accumulate(f, b, i, col) + g->beta * c + gemm_bias_at(f, col);
+    return g->acc_type == WF_F32 ? (double)(float)v : v;
+}
+
+static double silu(double v)
+{
+    return v / (1 + exp(-v));
+}
+
 static void compute(struct gemm_fixture *f, int64_t b, int64_t i, int64_t j)
 {
     const struct gemm *g = f->g;
-    const double acc = accumulate(f, b, i, j);
-    const double c = g->beta != 0 ? operand(f, GEMM_C, b, i, j) : 0;
-    const double v = g->alpha * acc + g->beta * c;
     if (g->acc_type == WF_I32) {
-        gemm_set_d(f, b, i, j, combine_integers(g, acc, c));
-    } else {
-        gemm_set_d(f, b, i, j, g->acc_type == WF_F32 ? (double)(float)v : v);
+        const double c = g->beta != 0 ? operand(f, GEMM_C, b, i, j) : 0;
+        gemm_set_d(f, b, i, j, combine_integers(g, accumulate(f, b, i, j), c));
+        return;
     }
+    double v = linear(f, b, i, j);
+    if (g->activation != GEMM_ACTIVATION_NONE) {
+        v = silu(v);
+    }
+    if (g->activation == GEMM_ACTIVATION_SILU_GATE) {
+        v *= linear(f, b, i, g->n + j);
+    }
+    gemm_set_d(f, b, i, j, v);
 }
 
 static void make_input(struct gemm_fixture *f, size_t t, uint64_t seed_offset)
 {
     const struct wf_tensor *x = wf_case_tensor(f->c, t);
-    const bool read = t == GEMM_C ? gemm_reads_c(f->g) : gemm_reads_product(f->g);
+    const bool read = t == GEMM_C  ? gemm_reads_c(f->g)
+                      : t < GEMM_D ? gemm_reads_product(f->g)
+                                   : t > GEMM_D && x->elements > 0;
     if (!read) {
         return;
     }
@@ -139,7 +211,7 @@ void gemm_fixture_make(struct gemm_fixture *f, const char *text, uint64_t seed_o
     memset(f, 0, sizeof *f);
     f->c = gemm_case(text);
     f->g = wf_case_state(f->c);
-    for (size_t t = 0; t < GEMM_D; t++) {
+    for (size_t t = 0; t < GEMM_TENSOR_COUNT; t++) {
         make_input(f, t, seed_offset);
     }
     const struct wf_tensor *d = wf_case_tensor(f->c, GEMM_D);
@@ -156,7 +228,7 @@ void gemm_fixture_make(struct gemm_fixture *f, const char *text, uint64_t seed_o
 
 void gemm_fixture_free(struct gemm_fixture *f)
 {
-    for (size_t t = 0; t < GEMM_D; t++) {
+    for (size_t t = 0; t < GEMM_TENSOR_COUNT; t++) {
         free(f->input[t]);
     }
     free(f->d);

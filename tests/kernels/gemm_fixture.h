@@ -9,7 +9,7 @@
 struct gemm_fixture {
     struct wf_case *c;
     const struct gemm *g;
-    void *input[GEMM_D]; /* NULL where the problem reads nothing */
+    void *input[GEMM_TENSOR_COUNT]; /* NULL where nothing is read, and for D */
     unsigned char *d;
     uint64_t reads; /* calls of the output source */
 };
@@ -35,6 +35,20 @@ void gemm_set_d(struct gemm_fixture *f,
                 int64_t row,
                 int64_t col,
                 double v);
+/* SA times SB of a term, by the definition in kernels/gemm/gemm.h; 1 without scales. */
+double gemm_term_scale(const struct gemm_fixture *f,
+                       int64_t batch,
+                       int64_t row,
+                       int64_t col,
+                       int64_t k);
+double gemm_bias_at(const struct gemm_fixture *f, int64_t col); /* 0 without */
+/* sum of SA SB a b in double over k in [begin, end), of a column of op(B). */
+double gemm_sum(const struct gemm_fixture *f,
+                int64_t batch,
+                int64_t row,
+                int64_t col,
+                int64_t begin,
+                int64_t end);
 double gemm_input(const struct gemm_fixture *f, enum gemm_tensor t, int64_t at);
 
 struct gemm_check_setup {

@@ -57,7 +57,9 @@ static void run_and_check(const char *text, int threads)
     gemm_fixture_make(&f, text, 0);
     const struct wf_tensor *d = wf_case_tensor(f.c, GEMM_D);
     wf_poison(d->dtype, f.d, d->elements);
-    void *const data[] = { f.input[GEMM_A], f.input[GEMM_B], f.input[GEMM_C], f.d };
+    void *data[GEMM_TENSOR_COUNT];
+    memcpy(data, f.input, sizeof data);
+    data[GEMM_D] = f.d;
     const bool integers = f.g->acc_type == WF_I32;
     const struct wf_lib_kernel *kernel =
         library_find(wf_library_kernels_v1(), integers ? "gemm_i8_c" : "gemm_openblas");
