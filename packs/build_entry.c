@@ -3,7 +3,7 @@
  * Members that only the entry has (schema, variants, compile, args) are taken out here;
  * all others are checked where pack.json is, so that the two formats cannot drift
  * apart. */
-#include "packs/packgen.h"
+#include "packs/build_internal.h"
 
 #include "core/file.h"
 
@@ -15,26 +15,22 @@
 static const char *const compile_keys[] = { "flags",    "arch_flags", "allow_spills",
                                             "compiler", "target",     NULL };
 
-static void kernel_fini(struct packgen_kernel *k)
+void build_kernel_fini(struct build_kernel *k)
 {
     wf_json_free(k->json);
     wf_json_free(k->compile);
     free(k->source);
-    free(k->compiler);
-    free(k->compiler_version);
-    for (size_t i = 0; i < k->flag_count; i++) {
-        free(k->flag[i]);
-    }
-    free(k->flag);
+    free(k->unit);
+    *k = (struct build_kernel){ .json = NULL };
 }
 
-void packgen_kernels_fini(struct packgen_kernels *k)
+void build_kernels_fini(struct build_kernels *k)
 {
     for (size_t i = 0; i < k->count; i++) {
-        kernel_fini(&k->item[i]);
+        build_kernel_fini(&k->item[i]);
     }
     free(k->item);
-    *k = (struct packgen_kernels){ 0 };
+    *k = (struct build_kernels){ 0 };
 }
 
 static bool is_own(const char *key)
@@ -107,8 +103,8 @@ static enum wf_status copy_members(struct wf_json *to,
 
 /* Code for a target runs on the pack's architecture only when it is that one with more:
  * sm_90a for sm_90. What is compiled is looked at again when the pack is made. */
-static enum wf_status check_target(const struct packgen_options *o,
-                                   const struct packgen_kernel *k,
+static enum wf_status check_target(const struct build_target *o,
+                                   const struct build_kernel *k,
                                    struct wf_error *err)
 {
     const char *target = NULL;
@@ -207,10 +203,10 @@ static enum wf_status share_args(const struct wf_json *entry,
 /* *ret is filled on success only. */
 static enum wf_status merge_kernel(const struct wf_json *entry,
                                    const struct wf_json *variant,
-                                   struct packgen_kernel *ret,
+                                   struct build_kernel *ret,
                                    struct wf_error *err)
 {
-    struct packgen_kernel k = { .json = wf_json_object() };
+    struct build_kernel k = { .json = wf_json_object() };
     struct wf_json *knobs = NULL;
     enum wf_status st = merge_objects(entry, variant, "knobs", &knobs, err);
     st = st != WF_OK ? st : merge_objects(entry, variant, "compile", &k.compile, err);
@@ -225,7 +221,7 @@ static enum wf_status merge_kernel(const struct wf_json *entry,
     }
     wf_json_free(knobs);
     if (st != WF_OK) {
-        kernel_fini(&k);
+        build_kernel_fini(&k);
         return st;
     }
     *ret = k;
@@ -248,7 +244,7 @@ static bool has_arch(const struct wf_json *kernel, const char *arch)
 }
 
 /* Whether this run makes the kernel; errors for a kind that it cannot. */
-static enum wf_status wanted(const struct packgen_options *o,
+static enum wf_status wanted(const struct build_target *o,
                              struct wf_json *kernel,
                              bool *ret,
                              struct wf_error *err)
@@ -277,13 +273,13 @@ static enum wf_status wanted(const struct packgen_options *o,
                : wf_json_set_string(kernel, "kind", kind, err);
 }
 
-static enum wf_status append(struct packgen_kernels *list,
-                             const struct packgen_kernel *k,
+static enum wf_status append(struct build_kernels *list,
+                             const struct build_kernel *k,
                              struct wf_error *err)
 {
     if (list->count == list->cap) {
         size_t cap = list->cap == 0 ? 8 : 2 * list->cap;
-        struct packgen_kernel *grown = wf_realloc_array(list->item, cap, sizeof *grown);
+        struct build_kernel *grown = wf_realloc_array(list->item, cap, sizeof *grown);
         if (grown == NULL) {
             return wf_errorf(err, WF_ENOMEM, "no memory for kernels");
         }
@@ -294,22 +290,52 @@ static enum wf_status append(struct packgen_kernels *list,
     return WF_OK;
 }
 
-static enum wf_status add_variant(const struct packgen_options *o,
-                                  const char *entry,
+/* The knobs and the name that the request has of its own. */
+static enum wf_status apply_request(const struct wf_build_kernel *request,
+                                    struct wf_json *kernel,
+                                    struct wf_error *err)
+{
+    enum wf_status st = WF_OK;
+    if (request->knobs != NULL) {
+        struct wf_json *knobs = NULL;
+        struct wf_json *own = wf_json_object();
+        st = wf_json_set_copy(own, "knobs", request->knobs, err);
+        st = st != WF_OK ? st : merge_objects(kernel, own, "knobs", &knobs, err);
+        wf_json_free(own);
+        if (st == WF_OK) {
+            wf_json_remove(kernel, "knobs");
+            st = wf_json_set_take(kernel, "knobs", knobs, err);
+        }
+    }
+    if (st == WF_OK && request->name != NULL) {
+        wf_json_remove(kernel, "name");
+        st = wf_json_set_string(kernel, "name", request->name, err);
+    }
+    return st;
+}
+
+/* A kernel that the request names has to be for the architecture. */
+static enum wf_status add_variant(const struct build_target *o,
+                                  const struct wf_build_kernel *request,
                                   const struct wf_json *json,
                                   const struct wf_json *variant,
-                                  struct packgen_kernels *ret,
+                                  struct build_kernels *ret,
                                   struct wf_error *err)
 {
-    struct packgen_kernel k = { 0 };
-    bool want = false;
+    struct build_kernel k = { 0 };
+    bool want = false, must = request->variant != NULL || request->knobs != NULL;
     if (variant != NULL &&
         (!is_object(variant) || wf_json_find(variant, "name") == NULL)) {
         return wf_errorf(err, WF_EINVAL, "a variant is an object with a name");
     }
     enum wf_status st = merge_kernel(json, variant, &k, err);
-    k.entry = entry;
+    k.entry = request->entry;
+    st = st != WF_OK ? st : apply_request(request, k.json, err);
     st = st != WF_OK ? st : wanted(o, k.json, &want, err);
+    if (st == WF_OK && must && !want) {
+        st = wf_errorf(err, WF_EINVAL, "%s is not for %s",
+                       wf_json_string(wf_json_find(k.json, "name")), o->arch);
+    }
     st = st == WF_OK && want ? check_target(o, &k, err) : st;
     if (st == WF_OK && want) {
         st = append(ret, &k, err);
@@ -317,15 +343,70 @@ static enum wf_status add_variant(const struct packgen_options *o,
             return st;
         }
     }
-    kernel_fini(&k);
+    build_kernel_fini(&k);
     return st;
 }
 
-static enum wf_status add_variants(const struct packgen_options *o,
-                                   const char *entry,
-                                   const struct wf_json *json,
-                                   struct packgen_kernels *ret,
-                                   struct wf_error *err)
+static enum wf_status add_all(const struct build_target *o,
+                              const struct wf_build_kernel *request,
+                              const struct wf_json *json,
+                              const struct wf_json *list,
+                              struct build_kernels *ret,
+                              struct wf_error *err)
+{
+    enum wf_status st = WF_OK;
+    const struct wf_json *v = wf_json_first(list);
+    for (size_t i = 0; st == WF_OK && v != NULL; v = wf_json_next(v), i++) {
+        st = add_variant(o, request, json, v, ret, err);
+        if (st != WF_OK) {
+            (void)wf_error_prefix(err, "variants[%zu]", i);
+        }
+    }
+    return st;
+}
+
+/* The one variant of that name. */
+static enum wf_status add_named(const struct build_target *o,
+                                const struct wf_build_kernel *request,
+                                const struct wf_json *json,
+                                const struct wf_json *list,
+                                struct build_kernels *ret,
+                                struct wf_error *err)
+{
+    const struct wf_json *v = wf_json_first(list);
+    for (; v != NULL; v = wf_json_next(v)) {
+        const char *name =
+            is_object(v) ? wf_json_string(wf_json_find(v, "name")) : NULL;
+        if (name != NULL && strcmp(name, request->variant) == 0) {
+            return add_variant(o, request, json, v, ret, err);
+        }
+    }
+    return wf_errorf(err, WF_ENOTFOUND, "there is no variant '%.80s'",
+                     request->variant);
+}
+
+/* An entry without variants is one kernel, of its own name. */
+static enum wf_status add_single(const struct build_target *o,
+                                 const struct wf_build_kernel *request,
+                                 const struct wf_json *json,
+                                 struct build_kernels *ret,
+                                 struct wf_error *err)
+{
+    const char *name = wf_json_string(wf_json_find(json, "name"));
+    if (request->variant != NULL &&
+        (name == NULL || strcmp(name, request->variant) != 0)) {
+        return wf_errorf(err, WF_ENOTFOUND,
+                         "there is no variant '%.80s'; the kernel is %s",
+                         request->variant, name == NULL ? "without a name" : name);
+    }
+    return add_variant(o, request, json, NULL, ret, err);
+}
+
+static enum wf_status add_kernels(const struct build_target *o,
+                                  const struct wf_build_kernel *request,
+                                  const struct wf_json *json,
+                                  struct build_kernels *ret,
+                                  struct wf_error *err)
 {
     const struct wf_json *list = NULL;
     const char *schema = NULL;
@@ -334,34 +415,37 @@ static enum wf_status add_variants(const struct packgen_options *o,
         st = wf_errorf(err, WF_EINVAL, "schema '%.60s' is not \"" SCHEMA "\"", schema);
     }
     if (st != WF_OK || wf_json_find(json, "variants") == NULL) {
-        return st != WF_OK ? st : add_variant(o, entry, json, NULL, ret, err);
+        return st != WF_OK ? st : add_single(o, request, json, ret, err);
     }
     st = wf_json_get_array(json, "variants", &list, err);
-    const struct wf_json *v = st == WF_OK ? wf_json_first(list) : NULL;
-    for (size_t i = 0; st == WF_OK && v != NULL; v = wf_json_next(v), i++) {
-        st = add_variant(o, entry, json, v, ret, err);
-        if (st != WF_OK) {
-            (void)wf_error_prefix(err, "variants[%zu]", i);
-        }
+    if (st != WF_OK) {
+        return st;
     }
-    return st;
+    if (request->variant != NULL) {
+        return add_named(o, request, json, list, ret, err);
+    }
+    if (request->knobs != NULL || request->name != NULL) {
+        return wf_errorf(err, WF_EINVAL,
+                         "it has several variants: say which one gets other knobs");
+    }
+    return add_all(o, request, json, list, ret, err);
 }
 
-enum wf_status packgen_read_entry(const struct packgen_options *o,
-                                  const char *entry,
-                                  struct packgen_kernels *ret,
-                                  struct wf_error *err)
+enum wf_status build_read_entry(const struct build_target *o,
+                                const struct wf_build_kernel *request,
+                                struct build_kernels *ret,
+                                struct wf_error *err)
 {
     struct wf_json *json = NULL;
-    char *path = wf_path_join(o->root, entry);
+    char *path = wf_path_join(o->root, request->entry);
     enum wf_status st = path == NULL ? wf_errorf(err, WF_ENOMEM, "no memory")
                                      : wf_json_parse_file(path, &json, err);
     if (st == WF_OK && wf_json_type(json) != WF_JSON_OBJECT) {
-        st = wf_errorf(err, WF_EINVAL, "%s: an object is expected", entry);
+        st = wf_errorf(err, WF_EINVAL, "%s: an object is expected", request->entry);
     } else if (st == WF_OK) {
-        st = add_variants(o, entry, json, ret, err);
+        st = add_kernels(o, request, json, ret, err);
         if (st != WF_OK) {
-            (void)wf_error_prefix(err, "%s", entry);
+            (void)wf_error_prefix(err, "%s", request->entry);
         }
     }
     wf_json_free(json);
