@@ -29,6 +29,7 @@ static const char usage[] =
     "  --seed N           1\n"
     "  --reduced N        cases of a cell from each list (6)\n"
     "  --max-gflop X      of a case, but the full ones (2)\n"
+    "  --kind NAME        of these cases only\n"
     "  --total N          so many cases, evenly over the cells; 0: all (0)\n"
     "  --state FILE       lines of what was done: what it has is not done again\n"
     "  --summary FILE     Markdown\n"
@@ -41,7 +42,7 @@ struct campaign {
     /* as asked */
     const char *pack_folder[PACKS_MAX];
     size_t pack_count;
-    const char *glob, *state_file, *summary_file;
+    const char *glob, *kind, *state_file, *summary_file;
     int64_t reduced, total, minutes;
     bool print;
     /* held */
@@ -126,6 +127,7 @@ static enum wf_status read_option(struct campaign *c,
     }
     const char **text = strcmp(name, "--kernels") == 0   ? &c->glob
                         : strcmp(name, "--state") == 0   ? &c->state_file
+                        : strcmp(name, "--kind") == 0    ? &c->kind
                         : strcmp(name, "--summary") == 0 ? &c->summary_file
                                                          : NULL;
     if (text != NULL) {
@@ -188,6 +190,11 @@ static enum wf_status picks_of_kind(struct campaign *c,
     return status;
 }
 
+static bool is_wanted(const struct campaign *c, enum gemm_kind kind)
+{
+    return c->kind == NULL || strcmp(c->kind, gemm_kind_name(kind)) == 0;
+}
+
 /* All kinds of all cells; the five sizes come last, as they take longest. Of a part
  * (--total) they and the cost of an activation are left out. */
 static enum wf_status list_picks(struct campaign *c, struct wf_error *err)
@@ -197,7 +204,8 @@ static enum wf_status list_picks(struct campaign *c, struct wf_error *err)
         for (size_t i = 0; i < c->cells.count; i++) {
             for (int k = 0; status == WF_OK && k < GEMM_KIND_COUNT; k++) {
                 const bool is_long = k == GEMM_KIND_FIVE || k == GEMM_KIND_SILU_COST;
-                if (is_long == (last == 1) && !(is_long && c->total > 0)) {
+                if (is_long == (last == 1) && !(is_long && c->total > 0) &&
+                    is_wanted(c, (enum gemm_kind)k)) {
                     status = picks_of_kind(c, &c->cells.at[i], (enum gemm_kind)k, err);
                 }
             }
@@ -379,6 +387,9 @@ static enum wf_status prepare(struct campaign *c, struct wf_error *err)
     if (status == WF_OK) {
         status = list_picks(c, err);
     }
+    if (status == WF_OK && c->pick_count == 0) {
+        status = wf_errorf(err, WF_EINVAL, "--kind %s: no such kind", c->kind);
+    }
     if (status == WF_OK) {
         status = gemm_state_open(c->state_file, &c->state, err);
     }
@@ -394,8 +405,9 @@ static enum wf_status prepare(struct campaign *c, struct wf_error *err)
 /* Cells have few cases where only a part was asked for: that is not told as thin. */
 static size_t least_cases(const struct campaign *c)
 {
-    return c->total > 0 ? (size_t)(c->total >= (int64_t)c->cells.count)
-                        : GEMM_LEAST_CASES;
+    return c->kind != NULL ? 0
+           : c->total > 0  ? (size_t)(c->total >= (int64_t)c->cells.count)
+                           : GEMM_LEAST_CASES;
 }
 
 static enum wf_status report(struct campaign *c, int *ret_exit, struct wf_error *err)
@@ -412,10 +424,10 @@ static enum wf_status report(struct campaign *c, int *ret_exit, struct wf_error 
                c->ran, gemm_state_count(c->state),
                c->time_is_up ? "; the time was up" : "");
     }
-    *ret_exit = v.failures + v.loop_conflicts > 0  ? 1
-                : c->time_is_up                    ? 3
-                : v.thin_cells > 0 || v.cases == 0 ? 1
-                                                   : 0;
+    *ret_exit = v.failures + v.loop_conflicts + v.dear_silu > 0 ? 1
+                : c->time_is_up                                 ? 3
+                : v.thin_cells > 0 || v.cases == 0              ? 1
+                                                                : 0;
     wf_buf_free(&text);
     return status;
 }

@@ -118,6 +118,7 @@ struct gemm_verdict gemm_summary_verdict(const struct gemm_summary *s, size_t le
         v.cases += s->tally[i].cases;
         v.thin_cells += s->tally[i].cases < least;
         v.loop_conflicts += s->tally[i].loop_conflicts != 0;
+        v.dear_silu += s->tally[i].silu_share > GEMM_SILU_MOST;
     }
     return v;
 }
@@ -188,7 +189,8 @@ enum wf_status gemm_summary_write(const struct gemm_summary *s,
             out, NULL,
             "%zu cases in %zu cells (kernel x types x transposes), %zu launches: "
             "%zu not PASS, %zu launches with a fault, %zu cells below %zu cases, "
-            "%zu cells whose hot loop has LDS bank conflicts.\n",
+            "%zu cells whose hot loop has LDS bank conflicts, %zu in which SiLU is more "
+            "than %.0f %% of the instructions.\n",
             v.cases, s->cells->count, s->launches, v.failures, s->faults, v.thin_cells,
             least, v.loop_conflicts) == WF_OK;
     good = good && write_kinds(s, out);

@@ -20,9 +20,13 @@ void gemm_summary_add(struct gemm_summary *s,
                       const struct wf_json *const *line,
                       size_t count);
 
-/* What fails: cases, cells below `least` cases, loops with bank conflicts. */
+/* What an activation may cost of all instructions at K = 4096. */
+#define GEMM_SILU_MOST 0.05
+
+/* What fails: cases, cells below `least` cases, loops with bank conflicts, activations
+ * that cost too much. */
 struct gemm_verdict {
-    size_t cases, failures, thin_cells, loop_conflicts;
+    size_t cases, failures, thin_cells, loop_conflicts, dear_silu;
 };
 struct gemm_verdict gemm_summary_verdict(const struct gemm_summary *s, size_t least);
 

@@ -362,6 +362,14 @@ Test(gemm_cases, failures_thin_cells_and_conflicts_of_loops_are_told)
     v = gemm_summary_verdict(sum, 4);
     cr_expect(v.cases == 4 && v.failures == 1 && v.thin_cells == 0 &&
               v.loop_conflicts == 1);
+    pick.kind = GEMM_KIND_SILU_COST; /* 1000 instructions, and 1051 */
+    pair[0] = add_line(state, &pick, "f", result_of("PASS", 0, 1000));
+    pair[1] = add_line(state, &pick, "g", result_of("PASS", 0, 1051));
+    gemm_summary_add(sum, &pick, pair, 2);
+    cr_expect_eq(gemm_summary_verdict(sum, 4).dear_silu, 0);
+    pair[1] = add_line(state, &pick, "h", result_of("PASS", 0, 1054));
+    gemm_summary_add(sum, &pick, pair, 2);
+    cr_expect_eq(gemm_summary_verdict(sum, 4).dear_silu, 1);
     cr_assert_eq(gemm_summary_write(sum, 4, &text, NULL), WF_OK);
     cr_expect(strstr(wf_buf_cstr(&text), "**MISMATCH**") != NULL, "%s",
               wf_buf_cstr(&text));
@@ -372,14 +380,14 @@ Test(gemm_cases, failures_thin_cells_and_conflicts_of_loops_are_told)
     FILE *f = fopen(path, "a");
     cr_assert(f != NULL && fputs("{\"key\":\"d\"", f) >= 0 && fclose(f) == 0);
     cr_assert_eq(gemm_state_open(path, &state, NULL), WF_OK);
-    cr_expect_eq(gemm_state_count(state), 3);
+    cr_expect_eq(gemm_state_count(state), 6);
     cr_expect(gemm_state_find(state, "c") != NULL &&
               gemm_state_find(state, "d") == NULL);
     cr_expect_not(gemm_line_is_good(gemm_state_find(state, "c")));
     (void)add_line(state, &pick, "e", result_of("PASS", 0, 1));
     gemm_state_close(state);
     cr_assert_eq(gemm_state_open(path, &state, NULL), WF_OK);
-    cr_expect_eq(gemm_state_count(state), 4);
+    cr_expect_eq(gemm_state_count(state), 7);
     gemm_state_close(state);
     free(path);
     temp_dir_remove(&dir);
