@@ -192,7 +192,7 @@ enum wf_status gemm_summary_write(const struct gemm_summary *s,
             "%zu cells whose hot loop has LDS bank conflicts, %zu in which SiLU is more "
             "than %.0f %% of the instructions.\n",
             v.cases, s->cells->count, s->launches, v.failures, s->faults, v.thin_cells,
-            least, v.loop_conflicts) == WF_OK;
+            least, v.loop_conflicts, v.dear_silu, 100.0 * GEMM_SILU_MOST) == WF_OK;
     good = good && write_kinds(s, out);
     good = good && wf_buf_puts(out,
                                "\n| kernel | types, transposes | cases | LDS conflict "
