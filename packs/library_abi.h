@@ -74,7 +74,8 @@ struct wf_lib_kernel {
      * library's own, which `state` keeps and destroy frees. Index tensors hold their
      * values; every other tensor is poison (NaN), so nothing can be computed from it
      * here. Called again, after destroy, when index tensors change; inputs may change
-     * without. */
+     * without. On success `message` may hold one line about what was chosen (a version,
+     * an algorithm); results show it. */
     int (*prepare)(const struct wf_lib_problem *problem,
                    const struct wf_lib_device *device,
                    void *workspace,

@@ -57,9 +57,24 @@ enum wf_status judge_library_query(struct judge *j, struct wf_error *err)
     return st;
 }
 
+/* What the library says that it chose, for the result; the first set's counts. */
+static enum wf_status note_choice(struct judge *j,
+                                  const struct wf_buf *reply,
+                                  struct wf_error *err)
+{
+    struct wire_in in;
+    wire_in_start(&in, reply->data, reply->len);
+    const char *text = wire_text(&in);
+    enum wf_status st = wire_end(&in, err);
+    return st == WF_OK && text[0]
+               ? wf_json_set_string(j->result->details, "library_choice", text, err)
+               : st;
+}
+
 static enum wf_status prepare_set(struct judge *j, size_t set, struct wf_error *err)
 {
     struct wf_buf m = WF_BUF_INIT;
+    struct wf_buf reply = WF_BUF_INIT;
     enum wf_status st = wire_add_u32(&m, j->base.library, err);
     if (st == WF_OK) {
         st = wire_add_u32(&m, j->base.program + (uint32_t)set, err);
@@ -71,8 +86,12 @@ static enum wf_status prepare_set(struct judge *j, size_t set, struct wf_error *
         st = wire_add_u32(&m, judge_tensor_object(j, set, i), err);
     }
     if (st == WF_OK) {
-        st = judge_call(j, WF_SP_LIB_PREPARE, m.data, m.len, PREPARE_NS, NULL, err);
+        st = judge_call(j, WF_SP_LIB_PREPARE, m.data, m.len, PREPARE_NS, &reply, err);
     }
+    if (st == WF_OK && set == 0) {
+        st = note_choice(j, &reply, err);
+    }
+    wf_buf_free(&reply);
     wf_buf_free(&m);
     return st;
 }

@@ -4,7 +4,7 @@
  * u32 tensor count, for each: text name, text type, u64 bytes, u32 ndim, u64 dim[6],
  * u64 stride[6]; answers the workspace's bytes. EUNSUPPORTED with the library's reason.
  * LIB_PREPARE: u32 library, u32 program, u32 workspace object, u32 object of each
- * tensor.
+ * tensor; answers what the library says that it chose, text, may be empty.
  *
  * Parameters of the case are asked from the judge when the library first asks for them,
  * and kept until the next query. Each program has its own copy of the problem, valid
@@ -396,7 +396,6 @@ enum wf_status subject_lib_prepare(struct subject *s,
 {
     char message[LIB_MESSAGE_BYTES + 1] = "";
     char *workspace = NULL;
-    (void)out;
     uint32_t number = wire_u32(in);
     uint32_t index = wire_u32(in);
     uint32_t object = wire_u32(in);
@@ -422,6 +421,9 @@ enum wf_status subject_lib_prepare(struct subject *s,
     if (st == WF_OK) {
         st = wf_hip_check(&s->hip, s->hip.hipDeviceSynchronize(),
                           "hipDeviceSynchronize", err);
+    }
+    if (st == WF_OK) {
+        st = wire_add_text(out, message, err);
     }
     if (st != WF_OK) {
         subject_lib_release(program);

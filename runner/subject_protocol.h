@@ -41,7 +41,7 @@
     X(LIB_LOAD)    /* wf_sp_index: library, path -> name NUL version NUL u32 of   \
                       WF_SP_JAIL */                                               \
     X(LIB_QUERY)   /* see subject_library.c -> u64 workspace bytes */             \
-    X(LIB_PREPARE) /* see subject_library.c */                                    \
+    X(LIB_PREPARE) /* see subject_library.c -> text NUL: what it chose */         \
     X(RUN)         /* wf_sp_run -> wf_sp_ran */                                   \
     X(SCRIPT)      /* u32 count, wf_sp_step each -> wf_sp_ran */                  \
     X(MEASURE)     /* wf_sp_measure -> wf_sp_measured, wf_sp_sample each */       \
