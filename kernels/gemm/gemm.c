@@ -7,10 +7,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-static enum wf_status read_transpose(const struct wf_json *json,
-                                     const char *key,
-                                     bool *ret,
-                                     struct wf_error *err)
+enum wf_status gemm_read_transpose(const struct wf_json *json,
+                                   const char *key,
+                                   bool *ret,
+                                   struct wf_error *err)
 {
     const char *text = "N";
     const enum wf_status st = wf_json_opt_string(json, key, &text, err);
@@ -41,9 +41,9 @@ static enum wf_status read_sizes(struct gemm *g,
         st = wf_json_opt_i64(json, "batch", 1, INT64_MAX, &g->batch, err);
     }
     if (st == WF_OK) {
-        st = read_transpose(json, "trans_a", &g->trans_a, err);
+        st = gemm_read_transpose(json, "trans_a", &g->trans_a, err);
     }
-    return st == WF_OK ? read_transpose(json, "trans_b", &g->trans_b, err) : st;
+    return st == WF_OK ? gemm_read_transpose(json, "trans_b", &g->trans_b, err) : st;
 }
 
 static enum wf_status check_scalar(const struct gemm *g,
@@ -72,9 +72,9 @@ static enum wf_status check_scalar(const struct gemm *g,
     return WF_OK;
 }
 
-static enum wf_status read_scalars(struct gemm *g,
-                                   const struct wf_json *json,
-                                   struct wf_error *err)
+enum wf_status gemm_read_scalars(struct gemm *g,
+                                 const struct wf_json *json,
+                                 struct wf_error *err)
 {
     g->alpha = 1.0;
     g->beta = 0.0;
@@ -108,7 +108,7 @@ static enum wf_status parse(const struct wf_json *json,
         st = read_sizes(g, json, err);
     }
     if (st == WF_OK) {
-        st = read_scalars(g, json, err);
+        st = gemm_read_scalars(g, json, err);
     }
     if (st == WF_OK) {
         st = gemm_read_epilogue(g, json, err);
@@ -124,13 +124,13 @@ static enum wf_status parse(const struct wf_json *json,
     return WF_OK;
 }
 
-static size_t tensor_count(const void *state)
+size_t gemm_tensor_count(const void *state)
 {
     (void)state;
     return GEMM_TENSOR_COUNT;
 }
 
-static const struct wf_tensor *tensor(const void *state, size_t i)
+const struct wf_tensor *gemm_tensor_at(const void *state, size_t i)
 {
     const struct gemm *g = state;
     return &g->tensor[i];
@@ -142,7 +142,7 @@ static const char *dataset(const void *state)
     return NULL;
 }
 
-static enum wf_dtype math_type(const void *state)
+enum wf_dtype gemm_math_type(const void *state)
 {
     const struct gemm *g = state;
     return g->matrix[GEMM_A].dtype;
@@ -175,12 +175,12 @@ const struct wf_op wf_op_gemm = {
     .canonical = gemm_canonical,
     .dataset = dataset,
     .label = gemm_label,
-    .tensor_count = tensor_count,
-    .tensor = tensor,
+    .tensor_count = gemm_tensor_count,
+    .tensor = gemm_tensor_at,
     .param = gemm_param,
     .flops = gemm_flops,
     .bytes = gemm_bytes,
-    .math_type = math_type,
+    .math_type = gemm_math_type,
     .fill = gemm_fill,
     .reference = &gemm_reference_ops,
 };

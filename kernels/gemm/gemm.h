@@ -72,7 +72,9 @@ enum gemm_tensor {
     GEMM_BIAS,
     GEMM_SA,
     GEMM_SB,
-    GEMM_TENSOR_COUNT
+    GEMM_TENSOR_COUNT,
+    GEMM_OFFSETS = GEMM_TENSOR_COUNT, /* of grouped_gemm only */
+    GEMM_GROUPED_TENSOR_COUNT
 };
 #define GEMM_MATRIX_COUNT (GEMM_D + 1) /* those with leading dimensions */
 
@@ -107,8 +109,35 @@ struct gemm {
     enum gemm_activation activation;
     enum wf_dtype acc_type, bias_type;
     struct gemm_matrix matrix[GEMM_MATRIX_COUNT];
-    struct wf_tensor tensor[GEMM_TENSOR_COUNT];
+    struct wf_tensor tensor[GEMM_GROUPED_TENSOR_COUNT];
+    /* grouped_gemm: group b of `batch` is rows [begin[b], begin[b + 1]) of the one A
+     * and D; its members besides B and SB have no batches. NULL: an ordinary gemm.
+     * Owned. */
+    int64_t *begin;
+    int64_t *group; /* rows of each group; owned */
 };
+
+/* Rows of A and D that belong to batch b: first, and behind the last. */
+static inline int64_t gemm_first_row(const struct gemm *g, int64_t b)
+{
+    return g->begin != NULL ? g->begin[b] : 0;
+}
+
+static inline int64_t gemm_end_row(const struct gemm *g, int64_t b)
+{
+    return g->begin != NULL ? g->begin[b + 1] : g->m;
+}
+
+/* Rows of D in all, and the number of one of them. */
+static inline int64_t gemm_all_rows(const struct gemm *g)
+{
+    return g->begin != NULL ? g->m : g->batch * g->m;
+}
+
+static inline int64_t gemm_line_number(const struct gemm *g, int64_t b, int64_t row)
+{
+    return g->begin != NULL ? row : b * g->m + row;
+}
 
 static inline bool gemm_reads_product(const struct gemm *g)
 {
@@ -153,7 +182,7 @@ static inline int64_t gemm_sa_at(const struct gemm *g,
                                  int64_t row,
                                  int64_t k)
 {
-    const int64_t at = batch * g->m + row;
+    const int64_t at = gemm_line_number(g, batch, row);
     return g->scale == GEMM_SCALE_ROW ? at
                                       : at * gemm_k_blocks(g) + k / GEMM_SCALE_BLOCK;
 }
@@ -172,6 +201,18 @@ static inline int64_t gemm_sb_at(const struct gemm *g,
     return (batch * (gemm_is_gated(g) ? 2 : 1) * blocks + line) * gemm_k_blocks(g) +
            k / GEMM_SCALE_BLOCK;
 }
+
+/* gemm.c */
+enum wf_status gemm_read_transpose(const struct wf_json *json,
+                                   const char *key,
+                                   bool *ret,
+                                   struct wf_error *err);
+enum wf_status gemm_read_scalars(struct gemm *g,
+                                 const struct wf_json *json,
+                                 struct wf_error *err);
+size_t gemm_tensor_count(const void *state);
+const struct wf_tensor *gemm_tensor_at(const void *state, size_t i);
+enum wf_dtype gemm_math_type(const void *state);
 
 /* gemm_types.c */
 enum wf_dtype gemm_default_result(enum wf_dtype a_type); /* of d_type */
@@ -222,5 +263,6 @@ enum wf_status gemm_fill(const struct wf_case *c,
 
 /* gemm_ref.c */
 extern const struct wf_reference_ops gemm_reference_ops;
+extern const struct wf_reference_ops gemm_grouped_reference_ops;
 
 #endif

@@ -18,7 +18,7 @@ enum verdict {
 void gemm_tally_init(struct gemm_tally *tally, const struct gemm *g)
 {
     memset(tally, 0, sizeof *tally);
-    wf_error_map_init(&tally->map, "D", g->batch * g->m, g->n);
+    wf_error_map_init(&tally->map, "D", gemm_all_rows(g), g->n);
 }
 
 static void widen_box(struct gemm_tally *t, const int64_t at[3], bool first)
@@ -55,7 +55,7 @@ static void note_place(struct gemm_tally *t,
     const int64_t at[3] = { s->batch, s->row, s->col };
     const int64_t position = s->batch * d->stride + s->row * d->ld + s->col;
     const int64_t tile = s->row > s->col ? s->row : s->col;
-    wf_error_map_wrong(&t->map, s->batch * g->m + s->row, s->col);
+    wf_error_map_wrong(&t->map, gemm_line_number(g, s->batch, s->row), s->col);
     if (v == UNWRITTEN && (t->unwritten == 0 || position < t->unwritten_position)) {
         t->unwritten_position = position;
         memcpy(t->first_unwritten, at, sizeof at);
@@ -235,8 +235,8 @@ void gemm_compare_row(struct gemm_tally *tally,
                       const struct gemm_row *row)
 {
     tally->elements += (uint64_t)row->cols;
-    wf_error_map_checked(&tally->map, row->batch * ref->g.m + row->row, row->col,
-                         row->cols);
+    wf_error_map_checked(&tally->map, gemm_line_number(&ref->g, row->batch, row->row),
+                         row->col, row->cols);
     if (ref->tolerance.exact) {
         compare_integers(tally, &ref->g, row);
     } else {

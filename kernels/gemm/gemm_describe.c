@@ -140,7 +140,8 @@ static enum wf_status canonical_strides(const struct gemm *g,
         if (x->ld != x->cols) {
             st = wf_json_set_i64(obj, LD[i], x->ld, err);
         }
-        if (st == WF_OK && g->batch > 1 && x->stride != gemm_tight_stride(x)) {
+        if (st == WF_OK && g->batch > 1 && x->stride != gemm_tight_stride(x) &&
+            (g->begin == NULL || i == GEMM_B)) {
             st = wf_json_set_i64(obj, STRIDE[i], x->stride, err);
         }
         if (st == WF_OK && x->offset != 0) {
@@ -238,8 +239,21 @@ enum wf_status gemm_label(const void *state, struct wf_buf *out, struct wf_error
 double gemm_flops(const void *state)
 {
     const struct gemm *g = state;
-    return 2.0 * (double)g->m * (double)gemm_b_cols(g) * (double)g->k *
-           (double)g->batch;
+    return 2.0 * (double)gemm_all_rows(g) * (double)gemm_b_cols(g) * (double)g->k;
+}
+
+/* A broadcast operand counts once, and so do A and D of groups; of B the groups that
+ * have rows. */
+static double batches_read(const struct gemm *g, int which)
+{
+    if (g->begin == NULL || which != GEMM_B) {
+        return g->matrix[which].stride == 0 ? 1.0 : (double)g->batch;
+    }
+    double sum = 0.0;
+    for (int64_t b = 0; b < g->batch; b++) {
+        sum += g->group[b] > 0 ? 1.0 : 0.0;
+    }
+    return sum;
 }
 
 double gemm_bytes(const void *state)
@@ -250,10 +264,9 @@ double gemm_bytes(const void *state)
         const struct gemm_matrix *x = &g->matrix[i];
         const bool read =
             i == GEMM_D || (i == GEMM_C ? gemm_reads_c(g) : gemm_reads_product(g));
-        const bool shared = x->stride == 0 && g->batch > 1;
         if (read) {
             sum += (double)x->rows * (double)x->cols *
-                   (double)wf_dtype_bytes(x->dtype) * (shared ? 1.0 : (double)g->batch);
+                   (double)wf_dtype_bytes(x->dtype) * batches_read(g, i);
         }
     }
     for (int i = GEMM_BIAS; i < GEMM_TENSOR_COUNT; i++) {

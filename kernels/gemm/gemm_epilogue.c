@@ -171,11 +171,12 @@ static enum wf_status set_scales(struct gemm *g, struct wf_error *err)
 {
     const bool blocks = g->scale == GEMM_SCALE_BLOCK128;
     const int64_t batch = g->scale != GEMM_SCALE_NONE ? g->batch : 0;
+    const int64_t of_a = g->begin != NULL && batch > 0 ? 1 : batch;
     const int64_t lines =
         blocks ? gemm_col_blocks(g) * (gemm_is_gated(g) ? 2 : 1) : gemm_b_cols(g);
     const int ndim = blocks ? 3 : 2;
     const enum wf_status st =
-        set_dense(g, GEMM_SA, (int64_t[]){ batch, g->m, gemm_k_blocks(g) }, ndim, err);
+        set_dense(g, GEMM_SA, (int64_t[]){ of_a, g->m, gemm_k_blocks(g) }, ndim, err);
     return st == WF_OK
                ? set_dense(g, GEMM_SB, (int64_t[]){ batch, lines, gemm_k_blocks(g) },
                            ndim, err)

@@ -62,7 +62,7 @@ uint64_t gemm_sampled_bytes(const struct gemm *g)
     const uint64_t blocks = (uint64_t)panel_blocks(g);
     return ((uint64_t)g->n + blocks * ((uint64_t)g->k + GEMM_PANEL_ROWS)) *
                sizeof(double) +
-           (uint64_t)g->batch * (uint64_t)g->m;
+           (uint64_t)gemm_all_rows(g);
 }
 
 enum wf_status gemm_product_init(struct gemm_product_check *p, struct wf_error *err)
@@ -72,7 +72,7 @@ enum wf_status gemm_product_init(struct gemm_product_check *p, struct wf_error *
     p->x = wf_calloc((size_t)g->n, sizeof *p->x);
     p->bx = wf_calloc((size_t)p->blocks, (size_t)g->k * sizeof *p->bx);
     p->abx = wf_calloc((size_t)p->blocks * GEMM_PANEL_ROWS, sizeof *p->abx);
-    p->flag = wf_calloc((size_t)(g->batch * g->m), 1);
+    p->flag = wf_calloc((size_t)gemm_all_rows(g), 1);
     if (p->x == NULL || p->bx == NULL || p->abx == NULL || p->flag == NULL) {
         return wf_errorf(err, WF_ENOMEM, "no memory for the product check of a gemm");
     }
@@ -270,7 +270,7 @@ static void check_row(struct gemm_product_check *p,
             row->line.cols - j < GEMM_SIGN_COLS ? row->line.cols - j : GEMM_SIGN_COLS;
         right = block_is_right(p, row, j, n, abx[j / GEMM_SIGN_COLS]);
     }
-    unsigned char *flag = &p->flag[row->batch * g->m + row->row];
+    unsigned char *flag = &p->flag[gemm_line_number(g, row->batch, row->row)];
     if (!right && *flag == ROW_RIGHT) {
         *flag = ROW_FLAGGED;
         p->flagged++;
@@ -313,13 +313,15 @@ enum wf_status gemm_check_products(struct gemm_product_check *p, struct wf_error
     const struct gemm *g = &p->ref->g;
     const int64_t width = p->blocks * GEMM_SIGN_COLS;
     for (int64_t b = 0; b < g->batch; b++) {
+        const int64_t end = gemm_end_row(g, b);
         for (int64_t col = 0; col < g->n; col += width) {
             const int64_t cols = g->n - col < width ? g->n - col : width;
-            if (p->linear) {
+            if (p->linear && end > gemm_first_row(g, b)) {
                 make_bx(p, b, col, cols);
             }
-            for (int64_t row = 0; row < g->m; row += GEMM_PANEL_ROWS) {
-                const int64_t left = g->m - row;
+            for (int64_t row = gemm_first_row(g, b); row < end;
+                 row += GEMM_PANEL_ROWS) {
+                const int64_t left = end - row;
                 const struct gemm_rows rows = {
                     b, row, left < GEMM_PANEL_ROWS ? left : GEMM_PANEL_ROWS, NULL
                 };

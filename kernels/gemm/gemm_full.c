@@ -96,8 +96,10 @@ enum wf_status gemm_check_full(const struct wf_reference *ref,
     gemm_tally_init(&tally, g);
     tally.peers = true;
     for (int64_t b = 0; b < g->batch && st == WF_OK; b++) {
-        for (int64_t row = 0; row < g->m && st == WF_OK; row += GEMM_PANEL_ROWS) {
-            const int64_t left = g->m - row;
+        const int64_t end = gemm_end_row(g, b);
+        for (int64_t row = gemm_first_row(g, b); row < end && st == WF_OK;
+             row += GEMM_PANEL_ROWS) {
+            const int64_t left = end - row;
             const struct gemm_rows rows = {
                 b, row, left < GEMM_PANEL_ROWS ? left : GEMM_PANEL_ROWS, NULL
             };

@@ -315,3 +315,11 @@ const struct wf_reference_ops gemm_reference_ops = {
     .naive_bytes = gemm_naive_bytes,
     .check_naive = gemm_check_naive,
 };
+
+/* Groups have no naive kernel. */
+const struct wf_reference_ops gemm_grouped_reference_ops = {
+    .create = create,
+    .destroy = destroy,
+    .check = check,
+    .bytes = held_bytes,
+};

@@ -19,19 +19,21 @@ static int64_t take_marked(struct gemm_product_check *p,
                            enum gemm_row_mark mark,
                            int64_t *index)
 {
-    unsigned char *flag = p->flag + batch * p->ref->g.m;
-    const int64_t m = p->ref->g.m;
+    const struct gemm *g = &p->ref->g;
+    unsigned char *flag = p->flag + gemm_line_number(g, batch, 0);
+    const int64_t begin = gemm_first_row(g, batch);
+    const int64_t end = gemm_end_row(g, batch);
     int64_t left = 0;
     int64_t n = 0;
     int64_t seen = 0;
-    for (int64_t row = 0; row < m; row++) {
+    for (int64_t row = begin; row < end; row++) {
         left += flag[row] == mark;
     }
     const int64_t head = left <= GEMM_PANEL_ROWS ? left : GEMM_PANEL_ROWS / 2;
     const int64_t rest = left - head;
     const int64_t step =
         rest > 0 ? (rest + GEMM_PANEL_ROWS / 2 - 1) / (GEMM_PANEL_ROWS / 2) : 1;
-    for (int64_t row = 0; row < m; row++) {
+    for (int64_t row = begin; row < end; row++) {
         if (flag[row] != mark) {
             continue;
         }
@@ -109,7 +111,7 @@ static void report_samples(const struct gemm_product_check *p,
                            struct wf_check_report *ret)
 {
     struct wf_check *c = &ret->check[ret->check_count++];
-    const uint64_t all = (uint64_t)p->ref->g.batch * (uint64_t)p->ref->g.m;
+    const uint64_t all = (uint64_t)gemm_all_rows(&p->ref->g);
     (void)snprintf(c->name, sizeof c->name, "sampled-rows");
     c->passed = tally->mismatches + tally->nonfinite + tally->unwritten == 0;
     c->elements = tally->elements;
@@ -129,7 +131,7 @@ static void report_samples(const struct gemm_product_check *p,
 static uint64_t sample_count(const struct gemm_product_check *p)
 {
     const struct gemm *g = &p->ref->g;
-    const uint64_t all = (uint64_t)g->batch * (uint64_t)g->m;
+    const uint64_t all = (uint64_t)gemm_all_rows(g);
     const double affordable = p->ref->budget / 2.0 / p->ref->macs * (double)all;
     const uint64_t wanted = (all + STRETCH_ROWS - 1) / STRETCH_ROWS;
     const uint64_t n = (double)wanted < affordable ? wanted : (uint64_t)affordable;
@@ -139,7 +141,7 @@ static uint64_t sample_count(const struct gemm_product_check *p)
 /* Marks the sample, leaving flagged rows alone: anywhere, or one a stretch. */
 static void choose_rows(struct gemm_product_check *p)
 {
-    const uint64_t all = (uint64_t)p->ref->g.batch * (uint64_t)p->ref->g.m;
+    const uint64_t all = (uint64_t)gemm_all_rows(&p->ref->g);
     const uint64_t n = sample_count(p);
     for (uint64_t i = 0; i < n; i++) {
         const uint64_t first = p->linear ? 0 : i * all / n;
@@ -159,7 +161,7 @@ static void finish_map(const struct gemm_product_check *p,
                        const struct wf_error_map *sample)
 {
     const struct gemm *g = &p->ref->g;
-    for (int64_t row = 0; row < g->batch * g->m && map->known; row++) {
+    for (int64_t row = 0; row < gemm_all_rows(g) && map->known; row++) {
         if (p->flag[row] != ROW_FLAGGED && p->flag[row] != ROW_FLAGGED_DONE) {
             wf_error_map_checked(map, row, 0, g->n);
         }

@@ -68,6 +68,12 @@ static bool interleaves(const struct gemm_matrix *x, int64_t batch)
            wf_add_i64(last, x->cols, &last) && last <= x->ld;
 }
 
+/* Of grouped_gemm: all groups lie in the one matrix. */
+static bool is_shared(const struct gemm *g, enum gemm_tensor which)
+{
+    return g->begin != NULL && which != GEMM_B;
+}
+
 static enum wf_status check_stride(const struct gemm *g,
                                    enum gemm_tensor which,
                                    int64_t span,
@@ -75,8 +81,8 @@ static enum wf_status check_stride(const struct gemm *g,
 {
     const struct gemm_matrix *x = &g->matrix[which];
     const bool output = which == GEMM_D;
-    if (g->batch == 1 || span == 0 || x->stride >= span || interleaves(x, g->batch) ||
-        (x->stride == 0 && !output)) {
+    if (g->batch == 1 || span == 0 || is_shared(g, which) || x->stride >= span ||
+        interleaves(x, g->batch) || (x->stride == 0 && !output)) {
         return x->stride >= 0 ? WF_OK
                               : wf_errorf(err, WF_EINVAL,
                                           "%s is %lld; it must not be "
@@ -121,8 +127,8 @@ static enum wf_status set_tensor(struct gemm *g,
         .dtype = x->dtype,
         .role = which == GEMM_D ? WF_ROLE_OUTPUT : WF_ROLE_INPUT,
         .ndim = 3,
-        .dim = { g->batch, x->rows, x->cols },
-        .stride = { x->stride, x->ld, 1 },
+        .dim = { is_shared(g, which) ? 1 : g->batch, x->rows, x->cols },
+        .stride = { is_shared(g, which) ? gemm_tight_stride(x) : x->stride, x->ld, 1 },
         .elements = absent ? 0 : (uint64_t)elements,
         .bytes = absent ? 0 : (uint64_t)bytes,
         .base_bytes = (uint64_t)x->offset * wf_dtype_bytes(x->dtype),
@@ -157,7 +163,9 @@ static enum wf_status read_matrix(struct gemm *g,
     if (st == WF_OK) {
         st = check_stride(g, which, span, err);
     }
-    if (g->batch == 1) {
+    if (is_shared(g, which)) {
+        x->stride = 0;
+    } else if (g->batch == 1) {
         x->stride = tight; /* nothing steps by it: one problem, one id */
     }
     return st == WF_OK ? set_tensor(g, which, span, err) : st;

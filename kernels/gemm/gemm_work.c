@@ -112,7 +112,8 @@ const void *gemm_c_row(const struct wf_reference *ref, int64_t batch, int64_t ro
 
 int64_t gemm_norm_batches(const struct gemm *g, enum gemm_tensor which)
 {
-    return g->matrix[which].stride == 0 && g->scale == GEMM_SCALE_NONE ? 1 : g->batch;
+    const bool shared = g->matrix[which].stride == 0 && g->scale == GEMM_SCALE_NONE;
+    return shared || (g->begin != NULL && which == GEMM_A) ? 1 : g->batch;
 }
 
 const double *gemm_a_norms(const struct wf_reference *ref, int64_t batch)

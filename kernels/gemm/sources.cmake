@@ -23,6 +23,7 @@ target_sources(wf_ops PRIVATE
   ${dir}/gemm_tolerance.c
   ${dir}/gemm_types.c
   ${dir}/gemm_work.c
+  ${dir}/grouped.c
   ${dir}/openblas.c)
 set_source_files_properties(${dir}/gemm_compare.c ${dir}/gemm_freivalds.c
   ${dir}/gemm_ref.c ${dir}/gemm_full.c ${dir}/gemm_finish.c

@@ -1,6 +1,6 @@
 # Tests of cases and the gemm op. Included by tests/kernels/CMakeLists.txt.
 set(dir ${CMAKE_CURRENT_LIST_DIR})
-foreach(name case gemm_problem gemm_check gemm_diagnose)
+foreach(name case gemm_problem gemm_check gemm_diagnose grouped_gemm)
   wf_unit_test(NAME test_${name}
     SOURCES ${dir}/test_${name}.c ${dir}/gemm_fixture.c
     LIBS wf_ops m)
