@@ -51,6 +51,13 @@ WF_DEVICE int wf_block_z()
     return v;
 }
 
+WF_DEVICE int wf_blocks_x()
+{
+    int v;
+    asm("mov.u32 %0, %%nctaid.x;" : "=r"(v));
+    return v;
+}
+
 WF_DEVICE int wf_uniform(int v)
 {
     return v;
@@ -59,6 +66,12 @@ WF_DEVICE int wf_uniform(int v)
 WF_DEVICE void wf_barrier()
 {
     asm volatile("bar.sync 0;" ::: "memory");
+}
+
+/* Of the 32 lanes of a warp. */
+WF_DEVICE void wf_warp_barrier()
+{
+    asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");
 }
 
 /* The clock of constant rate: nanoseconds, in steps of some tens. */
@@ -103,6 +116,26 @@ WF_DEVICE unsigned wf_f2h_pair(float lo, float hi)
 {
     unsigned r;
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(hi), "f"(lo));
+    return r;
+}
+
+WF_DEVICE float wf_bf2f(wf_half v)
+{
+    return wf_float_from_bits((unsigned)v << 16);
+}
+
+WF_DEVICE wf_half wf_f2bf(float v)
+{
+    wf_half r;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(r) : "f"(v));
+    return r;
+}
+
+/* `lo` in the low half. */
+WF_DEVICE unsigned wf_f2bf_pair(float lo, float hi)
+{
+    unsigned r;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(hi), "f"(lo));
     return r;
 }
 
@@ -242,6 +275,44 @@ WF_DEVICE void wf_mma_16x8x16(float d[4], const unsigned a[4], unsigned b0, unsi
         "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
         : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+WF_DEVICE void wf_mma_16x8x16_bf16(float d[4],
+                                   const unsigned a[4],
+                                   unsigned b0,
+                                   unsigned b1)
+{
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, "
+        "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+/* As m16n8k16, with four k to a register in place of two. */
+WF_DEVICE void wf_mma_16x8x32_i8(int d[4],
+                                 const unsigned a[4],
+                                 unsigned b0,
+                                 unsigned b1)
+{
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, "
+        "{%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+/* Two f16 of two 8-bit floats; the low one in the low half. Exact. */
+WF_DEVICE unsigned wf_e4m3_pair_to_halves(wf_half v)
+{
+    unsigned r;
+    asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(r) : "h"(v));
+    return r;
+}
+
+WF_DEVICE unsigned wf_e5m2_pair_to_halves(wf_half v)
+{
+    unsigned r;
+    asm("cvt.rn.f16x2.e5m2x2 %0, %1;" : "=r"(r) : "h"(v));
+    return r;
 }
 
 #endif

@@ -21,6 +21,13 @@ static float half_at(const unsigned char *bytes, int index)
     return wf_f16_to_f32(h);
 }
 
+static float bfloat_at(const unsigned char *bytes, int index)
+{
+    uint16_t h;
+    memcpy(&h, bytes + 2 * index, sizeof h);
+    return wf_bf16_to_f32(h);
+}
+
 static float float_at(const unsigned char *bytes, int index)
 {
     float f;
@@ -52,7 +59,8 @@ static void amd_mfma(int m,
 }
 
 /* Operand layout: A at 0 (16 bytes), B at 16, C at 24. */
-static void nvidia_mma(unsigned char in[][LOCKSTEP_MAX_BYTES],
+static void nvidia_mma(float (*value)(const unsigned char *bytes, int index),
+                       unsigned char in[][LOCKSTEP_MAX_BYTES],
                        unsigned char out[][LOCKSTEP_MAX_BYTES])
 {
     for (int i = 0; i < 16; i++) {
@@ -62,12 +70,36 @@ static void nvidia_mma(unsigned char in[][LOCKSTEP_MAX_BYTES],
             double sum = float_at(in[lane] + 24, at);
             for (int k = 0; k < 16; k++) {
                 const int pair = k % 8 / 2;
-                sum += (double)half_at(in[i % 8 * 4 + pair],
-                                       (i / 8 + k / 8 * 2) * 2 + k % 2) *
-                       half_at(in[j * 4 + pair] + 16, k / 8 * 2 + k % 2);
+                sum += (double)value(in[i % 8 * 4 + pair],
+                                     (i / 8 + k / 8 * 2) * 2 + k % 2) *
+                       value(in[j * 4 + pair] + 16, k / 8 * 2 + k % 2);
             }
             const float result = (float)sum;
             memcpy(out[lane] + 4 * at, &result, sizeof result);
+        }
+    }
+}
+
+/* mma.m16n8k32 of i8, four values a register: A (i, k): lane (i % 8) * 4 + k % 16 / 4,
+ * register i / 8 + 2 (k / 16), byte k % 4; B (k, j): lane j * 4 + k % 16 / 4, register
+ * k / 16; D as above. */
+static void nvidia_mma_i8(unsigned char in[][LOCKSTEP_MAX_BYTES],
+                          unsigned char out[][LOCKSTEP_MAX_BYTES])
+{
+    for (int i = 0; i < 16; i++) {
+        for (int j = 0; j < 8; j++) {
+            const int lane = i % 8 * 4 + j / 2;
+            const int at = i / 8 * 2 + j % 2;
+            uint32_t sum;
+            memcpy(&sum, in[lane] + 24 + 4 * at, sizeof sum);
+            for (int k = 0; k < 32; k++) {
+                const int four = k % 16 / 4;
+                const int a =
+                    (signed char)in[i % 8 * 4 + four][(i / 8 + k / 16 * 2) * 4 + k % 4];
+                const int b = (signed char)in[j * 4 + four][16 + k / 16 * 4 + k % 4];
+                sum += (uint32_t)(a * b);
+            }
+            memcpy(out[lane] + 4 * at, &sum, sizeof sum);
         }
     }
 }
@@ -119,7 +151,13 @@ void lockstep_compute(enum lockstep_op op,
         amd_mfma(16, 16, 16, in, out);
         break;
     case LOCKSTEP_MMA_16X8X16:
-        nvidia_mma(in, out);
+        nvidia_mma(half_at, in, out);
+        break;
+    case LOCKSTEP_MMA_16X8X16_BF16:
+        nvidia_mma(bfloat_at, in, out);
+        break;
+    case LOCKSTEP_MMA_16X8X32_I8:
+        nvidia_mma_i8(in, out);
         break;
     case LOCKSTEP_MATRIX_LOAD:
     case LOCKSTEP_MATRIX_LOAD_TRANSPOSED:

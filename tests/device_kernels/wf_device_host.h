@@ -72,6 +72,26 @@ WF_DEVICE unsigned wf_f2h_pair(float lo, float hi)
     return wf_f2h(lo) | (unsigned)wf_f2h(hi) << 16;
 }
 
+WF_DEVICE float wf_bf2f(wf_half v)
+{
+    return wf_float_from_bits((unsigned)v << 16);
+}
+
+/* To nearest even; NaN stays NaN. */
+WF_DEVICE wf_half wf_f2bf(float v)
+{
+    const unsigned bits = __builtin_bit_cast(unsigned, v);
+    if (v != v) {
+        return (wf_half)(bits >> 16 | 0x40u);
+    }
+    return (wf_half)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
+}
+
+WF_DEVICE unsigned wf_f2bf_pair(float lo, float hi)
+{
+    return wf_f2bf(lo) | (unsigned)wf_f2bf(hi) << 16;
+}
+
 WF_DEVICE float wf_exp2(float v)
 {
     return __builtin_exp2f(v);
@@ -96,6 +116,11 @@ WF_DEVICE float wf_shuffle_xor(float v, int mask)
     float out;
     lockstep_exchange(LOCKSTEP_SHUFFLE_XOR, &in, sizeof in, &out, sizeof out);
     return out;
+}
+
+WF_DEVICE void wf_warp_barrier()
+{
+    (void)wf_shuffle_xor(0.0f, 0);
 }
 
 /* Device loads of 8 and 16 bytes must be aligned. */
@@ -219,6 +244,53 @@ WF_DEVICE void wf_mma_16x8x16(float d[4], const unsigned a[4], unsigned b0, unsi
         float d[4];
     } in = { { a[0], a[1], a[2], a[3] }, { b0, b1 }, { d[0], d[1], d[2], d[3] } };
     lockstep_exchange(LOCKSTEP_MMA_16X8X16, &in, sizeof in, d, 16);
+}
+
+WF_DEVICE void wf_mma_16x8x16_bf16(float d[4],
+                                   const unsigned a[4],
+                                   unsigned b0,
+                                   unsigned b1)
+{
+    struct {
+        unsigned a[4], b[2];
+        float d[4];
+    } in = { { a[0], a[1], a[2], a[3] }, { b0, b1 }, { d[0], d[1], d[2], d[3] } };
+    lockstep_exchange(LOCKSTEP_MMA_16X8X16_BF16, &in, sizeof in, d, 16);
+}
+
+WF_DEVICE void wf_mma_16x8x32_i8(int d[4],
+                                 const unsigned a[4],
+                                 unsigned b0,
+                                 unsigned b1)
+{
+    struct {
+        unsigned a[4], b[2];
+        int d[4];
+    } in = { { a[0], a[1], a[2], a[3] }, { b0, b1 }, { d[0], d[1], d[2], d[3] } };
+    lockstep_exchange(LOCKSTEP_MMA_16X8X32_I8, &in, sizeof in, d, 16);
+}
+
+/* An f16 with the same digits and a bias of 15 in place of 7. */
+WF_DEVICE wf_half wf_e4m3_to_half(unsigned v)
+{
+    const wf_half sign = (wf_half)((v & 0x80u) << 8);
+    if ((v & 0x7fu) == 0x7fu) {
+        return sign | 0x7fff;
+    }
+    const wf_half digits = (wf_half)((v & 0x7fu) << 7);
+    return sign |
+           __builtin_bit_cast(wf_half, (_Float16)(__builtin_bit_cast(_Float16, digits) *
+                                                  (_Float16)256.0f));
+}
+
+WF_DEVICE unsigned wf_e4m3_pair_to_halves(wf_half v)
+{
+    return wf_e4m3_to_half(v & 0xffu) | (unsigned)wf_e4m3_to_half(v >> 8) << 16;
+}
+
+WF_DEVICE unsigned wf_e5m2_pair_to_halves(wf_half v)
+{
+    return (v & 0xffu) << 8 | (v & 0xff00u) << 16;
 }
 
 #endif

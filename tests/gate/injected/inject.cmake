@@ -35,7 +35,7 @@ struct injected_timer {
 
 function(inject_timer path)
   file(READ ${path} text)
-  string(REGEX REPLACE "(WF_KERNEL\\([^)]*\\)[ \n]+wf_[a-z0-9_]+\\([A-Z_]+\\)\n{\n)"
+  string(REGEX REPLACE "(WF_KERNEL\\([^)]*\\)[ \n]+wf_[a-z0-9_]+\\([A-Z_()]+\\)\n{\n)"
          "\\1    const injected_timer injected;\n" changed "${text}")
   if(changed STREQUAL text)
     message(FATAL_ERROR "${path}: no kernel begins as tests/gate/injected/inject.cmake "
@@ -59,6 +59,6 @@ if(NOT text MATCHES "injected_timer")
   message(FATAL_ERROR "${device} does not end as expected: adapt tests/gate/injected/inject.cmake")
 endif()
 file(WRITE ${device} "${text}")
-foreach(file gemm/gemm_f16_mma gemm/gemm_f16_mfma attention/paged_decode_mfma attention/paged_decode_mma)
+foreach(file gemm/gemm_mma gemm/gemm_f16_mfma attention/paged_decode_mfma attention/paged_decode_mma)
   inject_timer(${TREE}/kernels/${file}.hip)
 endforeach()
