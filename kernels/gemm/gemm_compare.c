@@ -3,10 +3,15 @@
  * itself: finite check first, then !(err <= tol), so that no NaN slips through. */
 #include "kernels/gemm/gemm_check.h"
 
+#include "core/rng.h"
+
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+
+/* Which wrong elements a diagnosis looks at is no secret. */
+#define SAMPLE_SEED UINT64_C(0x67656d6d)
 
 enum verdict {
     RIGHT,
@@ -34,14 +39,20 @@ static uint64_t wrong_count(const struct gemm_tally *t)
     return t->mismatches + t->nonfinite + t->unwritten;
 }
 
-/* The first few wrong elements, then ever fewer of the later ones. */
+/* The first few wrong elements, and as many drawn evenly from all the others (Vitter's
+ * algorithm R): a mistake may look like another one along a single row. */
 static void keep_sample(struct gemm_tally *t,
                         uint64_t seen,
                         const struct gemm_sample *s)
 {
-    const bool power = (seen & (seen - 1)) == 0;
-    if ((seen < GEMM_SAMPLE_MAX / 2 || power) && t->sample_count < GEMM_SAMPLE_MAX) {
+    const uint64_t half = GEMM_SAMPLE_MAX / 2;
+    if (t->sample_count < GEMM_SAMPLE_MAX) {
         t->sample[t->sample_count++] = *s;
+        return;
+    }
+    const uint64_t slot = wf_rng_below(SAMPLE_SEED, 0, seen, seen - half);
+    if (slot < half) {
+        t->sample[half + slot] = *s;
     }
 }
 

@@ -57,7 +57,7 @@ static int gather(const struct wf_reference *ref,
                   struct gemm_evidence *up)
 {
     int n = 0;
-    const uint64_t step = tally->sample_count / GEMM_EVIDENCE + 1;
+    const uint64_t step = (tally->sample_count + GEMM_EVIDENCE - 1) / GEMM_EVIDENCE;
     for (uint64_t i = 0; i < tally->sample_count && n < GEMM_EVIDENCE; i += step) {
         const struct gemm_sample *s = &tally->sample[i];
         if (!isfinite(s->got) || !isfinite(s->want)) {

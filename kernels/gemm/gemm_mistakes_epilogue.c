@@ -338,8 +338,7 @@ static double interleaved(const struct gemm_evidence *e, int64_t p)
 
 static double sums_rounded(const struct gemm_evidence *e, int64_t type)
 {
-    const enum wf_dtype t =
-        type < 0 ? e->ref->g.matrix[GEMM_D].dtype : (enum wf_dtype)type;
+    const enum wf_dtype t = (enum wf_dtype)type;
     const double v = gemm_rounded(t, sum_of(e));
     if (!active(e)) {
         return (double)NAN;
@@ -388,7 +387,6 @@ static double sums_rounded(const struct gemm_evidence *e, int64_t type)
     X(bias_behind, 0, RESULT, "the bias was added behind the activation") \
     X(c_behind, 0, RESULT, "beta * C was added behind the activation") \
     X(scales_behind, 0, RESULT, "scales were applied behind the activation") \
-    X(sums_rounded, -1, RESULT, "sums were rounded to D's type before the activation") \
     X(sums_rounded, WF_F16, RESULT, "sums were rounded to f16 before the activation") \
     X(sums_rounded, WF_BF16, RESULT, "sums were rounded to bf16 before the activation")
 /* clang-format on */

@@ -5,6 +5,11 @@ foreach(name case gemm_problem gemm_check gemm_diagnose grouped_gemm)
     SOURCES ${dir}/test_${name}.c ${dir}/gemm_fixture.c
     LIBS wf_ops m)
 endforeach()
+foreach(name epilogue epilogue_diagnose epilogue_models)
+  wf_unit_test(NAME test_gemm_${name}
+    SOURCES ${dir}/test_gemm_${name}.c ${dir}/gemm_fixture.c
+    LIBS wf_ops m)
+endforeach()
 wf_unit_test(NAME test_gemm_host
   SOURCES ${dir}/test_gemm_host.c ${dir}/gemm_fixture.c ${dir}/library_fixture.c
   LIBS wf_ops wf_host_gemm)

@@ -70,10 +70,7 @@ void gemm_set_d(struct gemm_fixture *f,
 
 double gemm_input(const struct gemm_fixture *f, enum gemm_tensor t, int64_t at)
 {
-    const enum wf_dtype type = f->g->tensor[t].dtype;
-    double v;
-    wf_to_f64(type, (char *)f->input[t] + (size_t)at * wf_dtype_bytes(type), &v, 1);
-    return v;
+    return f->value[t][at];
 }
 
 static double operand(const struct gemm_fixture *f,
@@ -204,6 +201,8 @@ static void make_input(struct gemm_fixture *f, size_t t, uint64_t seed_offset)
     f->input[t] = malloc(x->bytes + 1);
     cr_assert_eq(wf_case_fill(f->c, t, seed_offset, 0, x->elements, f->input[t], NULL),
                  WF_OK);
+    f->value[t] = malloc((x->elements + 1) * sizeof *f->value[t]);
+    wf_to_f64(x->dtype, f->input[t], f->value[t], x->elements);
 }
 
 void gemm_fixture_make(struct gemm_fixture *f, const char *text, uint64_t seed_offset)
@@ -230,6 +229,7 @@ void gemm_fixture_free(struct gemm_fixture *f)
 {
     for (size_t t = 0; t < GEMM_TENSOR_COUNT; t++) {
         free(f->input[t]);
+        free(f->value[t]);
     }
     free(f->d);
     wf_case_free(f->c);

@@ -9,7 +9,8 @@
 struct gemm_fixture {
     struct wf_case *c;
     const struct gemm *g;
-    void *input[GEMM_TENSOR_COUNT]; /* NULL where nothing is read, and for D */
+    void *input[GEMM_TENSOR_COUNT];   /* NULL where nothing is read, and for D */
+    double *value[GEMM_TENSOR_COUNT]; /* the same in double */
     unsigned char *d;
     uint64_t reads; /* calls of the output source */
 };
