@@ -137,6 +137,26 @@ WF_DEVICE float wf_shuffle_xor(float v, int mask)
         __builtin_amdgcn_ds_bpermute((lane ^ mask) << 2, __builtin_bit_cast(int, v)));
 }
 
+/* v of the lane `distance` below; the lowest lanes get any lane's. */
+WF_DEVICE int wf_shuffle_up(int v, int distance)
+{
+    const int lane =
+        (int)__builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0u));
+    return __builtin_amdgcn_ds_bpermute((lane - distance) << 2, v);
+}
+
+/* Bit l: whether it is true in lane l. */
+WF_DEVICE wf_u64 wf_ballot(bool v)
+{
+    return __builtin_amdgcn_ballot_w64(v);
+}
+
+/* v of one lane, the same in all. */
+WF_DEVICE int wf_value_of_lane(int v, int lane)
+{
+    return __builtin_amdgcn_readlane(v, lane);
+}
+
 WF_DEVICE wf_u4 wf_load16(const void *p)
 {
     wf_i32x4 v = *(const __attribute__((address_space(1))) wf_i32x4 *)p;
