@@ -9,6 +9,8 @@
 #include "cli/paths.h"
 #include "cli/result_view.h"
 #include "cli/results_file.h"
+#include "cli/select.h"
+#include "core/buf.h"
 #include "core/parse.h"
 #include "core/sha256.h"
 #include "datasets/measure.h"
@@ -27,6 +29,8 @@ struct local_run {
     struct wf_dataset_store *store;
     struct wf_suite *suite;
     struct wf_kernel_set kernels;
+    struct wf_selection *selection;     /* --select, or NULL */
+    struct wf_selection_choice *chosen; /* of each case, where there is one */
     struct wf_results_writer *writer;
     struct wf_result_counts counts;
     struct wf_json **result;
@@ -79,6 +83,54 @@ static bool case_matches(const struct local_run *r, size_t c)
     return glob == NULL || wf_glob_match(glob, wf_suite_case_name(r->suite, c));
 }
 
+/* --- --select --- */
+
+static enum wf_status choose_kernel(struct local_run *r, size_t c, struct wf_error *err)
+{
+    const struct wf_case *wc = wf_suite_case(r->suite, c);
+    enum wf_status status = WF_OK;
+    if (!case_matches(r, c)) {
+        return WF_OK;
+    }
+    if (r->selection == NULL) {
+        status = wf_select_open(wf_args_string(r->args, "select"), wf_case_op_name(wc),
+                                &r->device, &r->selection, err);
+    } else if (strcmp(wf_selection_op(r->selection), wf_case_op_name(wc)) != 0) {
+        status = wf_errorf(err, WF_EINVAL,
+                           "--select: the selection is of %s, case %s is of %s: choose "
+                           "with --cases",
+                           wf_selection_op(r->selection),
+                           wf_suite_case_name(r->suite, c), wf_case_op_name(wc));
+    }
+    return status == WF_OK ? wf_select_kernel(r->selection, wc, &r->device, &r->kernels,
+                                              &r->chosen[c], err)
+                           : status;
+}
+
+static enum wf_status choose_kernels(struct local_run *r, struct wf_error *err)
+{
+    enum wf_status status = WF_OK;
+    if (wf_args_string(r->args, "select") == NULL) {
+        return WF_OK;
+    }
+    r->chosen = wf_calloc(wf_suite_count(r->suite) + 1, sizeof(*r->chosen));
+    if (r->chosen == NULL) {
+        return wf_errorf(err, WF_ENOMEM, "no memory for %zu choices",
+                         wf_suite_count(r->suite));
+    }
+    for (size_t c = 0; c < wf_suite_count(r->suite) && status == WF_OK; c++) {
+        status = choose_kernel(r, c, err);
+    }
+    return status;
+}
+
+/* A case that the selection has no kernel for. */
+static bool left_out(const struct local_run *r, size_t c)
+{
+    return r->chosen != NULL && case_matches(r, c) &&
+           r->chosen[c].kernel == r->kernels.count;
+}
+
 static bool any_case(const struct local_run *r)
 {
     size_t c = 0;
@@ -93,6 +145,9 @@ static bool selected(const struct local_run *r,
                      const struct wf_kernel_choice *k)
 {
     const struct wf_case *wc = wf_suite_case(r->suite, c);
+    if (r->chosen != NULL && k != &r->kernels.choice[r->chosen[c].kernel]) {
+        return false;
+    }
     return strcmp(k->kernel->op, wf_case_op_name(wc)) == 0 &&
            wf_kernel_fits_arch(k->kernel, r->device.arch) && case_matches(r, c);
 }
@@ -104,6 +159,7 @@ static enum wf_status count_tasks(struct local_run *r, struct wf_error *err)
         for (size_t k = 0; k < r->kernels.count; k++) {
             r->expected += selected(r, c, &r->kernels.choice[k]) ? repetitions : 0;
         }
+        r->expected += left_out(r, c);
     }
     if (r->expected == 0 && !any_case(r)) {
         return wf_errorf(err, WF_ENOTFOUND, "no case of suite '%s' matches '%s'",
@@ -220,9 +276,29 @@ static enum wf_status run_one(struct local_run *r,
     return status;
 }
 
+/* NOT_SUPPORTED, with the selection's reason. */
+static enum wf_status leave_out(struct local_run *r, size_t c, struct wf_error *err)
+{
+    const struct wf_case *wc = wf_suite_case(r->suite, c);
+    struct wf_json *result = NULL;
+    struct wf_execute_request q = { 0 };
+    fill_request(r, &q);
+    q.task_id = "";
+    q.case_json = wf_case_canonical(wc);
+    q.case_name = wf_suite_case_name(r->suite, c);
+    q.pack_id = "";
+    q.kernel = "none selected";
+    enum wf_status status =
+        wf_result_without_run(&q, "NOT_SUPPORTED", r->chosen[c].why, &result, err);
+    return status == WF_OK ? keep(r, result, err) : status;
+}
+
 static enum wf_status run_all(struct local_run *r, struct wf_error *err)
 {
     for (size_t c = 0; c < wf_suite_count(r->suite); c++) {
+        if (left_out(r, c) && leave_out(r, c, err) != WF_OK) {
+            return err->status;
+        }
         for (size_t k = 0; k < r->kernels.count; k++) {
             if (!selected(r, c, &r->kernels.choice[k])) {
                 continue;
@@ -273,6 +349,9 @@ static enum wf_status prepare(struct local_run *r, struct wf_error *err)
         status = open_kernels(r, err);
     }
     if (status == WF_OK) {
+        status = choose_kernels(r, err);
+    }
+    if (status == WF_OK) {
         status = count_tasks(r, err);
     }
     if (status == WF_OK) {
@@ -311,6 +390,8 @@ static void clean_up(struct local_run *r)
     }
     free(r->result);
     wf_json_free(r->measure);
+    wf_selection_free(r->selection);
+    free(r->chosen);
     wf_kernel_set_close(&r->kernels);
     wf_suite_free(r->suite);
     wf_dataset_store_close(r->store);
@@ -343,6 +424,9 @@ static const struct wf_opt opts[] = {
     { "device", WF_OPT_STRING, "SELECTOR", "host", NULL,
       "host, host:1, cuda:0, amd:0, emulator" },
     WF_OPTS_TASKS,
+    { "select", WF_OPT_FILE, "FILE", NULL, NULL,
+      "for each case only the kernel that this selection table chooses; auto: the "
+      "built-in one" },
     { "counters", WF_OPT_FLAG, NULL, NULL, NULL,
       "emulator: print each launch's counters" },
     { "out", WF_OPT_FILE, "FILE", NULL, NULL, "write results as JSON Lines" },

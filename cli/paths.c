@@ -40,6 +40,12 @@ enum wf_status wf_mutants_folder(char **ret, struct wf_error *err)
     return beside_executable("WAVEFARM_MUTANTS", "share/wavefarm/mutants", ret, err);
 }
 
+enum wf_status wf_selections_folder(char **ret, struct wf_error *err)
+{
+    return beside_executable("WAVEFARM_SELECTIONS", "share/wavefarm/selections", ret,
+                             err);
+}
+
 enum wf_status wf_datasets_folder(char **ret, struct wf_error *err)
 {
     char *cache = NULL;

@@ -12,6 +12,9 @@ enum wf_status wf_packs_folder(char **ret, struct wf_error *err);
 /* Packs and manifests of `selftest mutants`: $WAVEFARM_MUTANTS or
  * <exe>/../share/wavefarm/mutants. Caller frees. */
 enum wf_status wf_mutants_folder(char **ret, struct wf_error *err);
+/* Built-in selection tables: $WAVEFARM_SELECTIONS or
+ * <exe>/../share/wavefarm/selections. Caller frees. */
+enum wf_status wf_selections_folder(char **ret, struct wf_error *err);
 /* <cache>/datasets. Caller frees. */
 enum wf_status wf_datasets_folder(char **ret, struct wf_error *err);
 

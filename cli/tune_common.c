@@ -264,13 +264,29 @@ static enum wf_status make_header(const struct tune *t,
     return WF_OK;
 }
 
+/* Absolute: compilers run elsewhere. */
+static enum wf_status open_work(struct tune *t, struct wf_error *err)
+{
+    const enum wf_status st = wf_mkdir_parents(t->o.work, err);
+    char *whole = st == WF_OK ? realpath(t->o.work, NULL) : NULL;
+    if (st == WF_OK && whole == NULL) {
+        return wf_error_errno(err, errno, "%s", t->o.work);
+    }
+    if (st == WF_OK) {
+        free(t->o.work);
+        t->o.work = whole;
+    }
+    return st;
+}
+
 static enum wf_status open_journal(struct tune *t, struct wf_error *err)
 {
     struct wf_json *header = NULL;
-    char *path = wf_path_join(t->o.work, "journal.jsonl");
-    enum wf_status st = path != NULL
-                            ? wf_mkdir_parents(t->o.work, err)
-                            : wf_errorf(err, WF_ENOMEM, "no memory for a path");
+    enum wf_status st = open_work(t, err);
+    char *path = st == WF_OK ? wf_path_join(t->o.work, "journal.jsonl") : NULL;
+    if (st == WF_OK && path == NULL) {
+        st = wf_errorf(err, WF_ENOMEM, "no memory for a path");
+    }
     st = st == WF_OK ? make_header(t, &header, err) : st;
     st = st == WF_OK ? tune_journal_open(path, header, t->o.resume, &t->journal, err)
                      : st;

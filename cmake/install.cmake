@@ -36,7 +36,8 @@ get_property(packs GLOBAL PROPERTY WF_REFERENCE_PACKS)
 foreach(pack IN LISTS packs)
   install(DIRECTORY ${pack} DESTINATION reference-packs COMPONENT node)
 endforeach()
-install(DIRECTORY ${WF_SHARE}/wavefarm/suites DESTINATION share/wavefarm COMPONENT node)
+install(DIRECTORY ${WF_SHARE}/wavefarm/suites ${WF_SHARE}/wavefarm/selections DESTINATION share/wavefarm
+        COMPONENT node)
 # What `wavefarm selftest mutants` runs; beside the suites, so that nothing else finds it.
 install(DIRECTORY ${WF_SHARE}/wavefarm/mutants DESTINATION share/wavefarm COMPONENT node
   PATTERN "*.d" EXCLUDE)

@@ -4,7 +4,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 2
 bad=0
-folders="core packs gate isa datasets kernels runner coordinator cli emulator selftest"
+folders="core packs gate isa tune datasets kernels runner coordinator cli emulator selftest"
 
 ban() {
     regex=$1

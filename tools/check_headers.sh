@@ -5,7 +5,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 2
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-find core packs gate isa datasets kernels runner coordinator cli emulator selftest -name '*.h' \
+find core packs gate isa tune datasets kernels runner coordinator cli emulator selftest -name '*.h' \
     ! -path 'kernels/device/*' ! -path 'kernels/*/*_device.h' 2>/dev/null | sort >"$tmp/list"
 awk -v d="$tmp" '{ f = d "/" NR ".c"
     printf "#include \"%s\"\n#include \"%s\"\nint wf_unit_%d;\n", $1, $1, NR > f

@@ -17,6 +17,7 @@ rule core 'packs|gate|isa|datasets|kernels|runner|coordinator|cli|dashboards|emu
 rule packs 'gate|isa|datasets|kernels|runner|coordinator|cli|dashboards|emulator'
 rule gate 'isa|datasets|kernels|runner|coordinator|cli|dashboards|emulator'
 rule isa 'gate|datasets|kernels|runner|coordinator|cli|dashboards|selftest'
+rule tune 'isa|datasets|kernels|runner|coordinator|cli|dashboards|emulator|selftest'
 rule datasets 'packs|gate|isa|runner|coordinator|cli|dashboards|emulator'
 rule kernels 'gate|isa|runner|coordinator|cli|dashboards|emulator'
 rule emulator 'gate|isa|datasets|kernels|coordinator|cli|dashboards'
@@ -36,7 +37,7 @@ found=$(grep -rnE '^ *# *include +"kernels/' datasets --include='*.c' --include=
 only() {
     header=$1
     shift
-    found=$(grep -rnE "^ *# *include +<$header>" core packs gate isa datasets \
+    found=$(grep -rnE "^ *# *include +<$header>" core packs gate isa tune datasets \
         kernels runner coordinator cli emulator selftest --include='*.c' --include='*.h' 2>/dev/null)
     for f in "$@"; do
         found=$(printf '%s\n' "$found" | grep -v "^$f:")

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 build=$1
 nodes=${2:-20000}
 mapfile -t files < <(git ls-files 'core/*.c' 'packs/*.c' 'datasets/*.c' 'kernels/*.c' \
-    'runner/*.c' 'coordinator/*.c' 'cli/*.c' 'emulator/*.c' 'selftest/*.c' 'gate/*.c' 'isa/*.c')
+    'runner/*.c' 'coordinator/*.c' 'cli/*.c' 'emulator/*.c' 'selftest/*.c' 'gate/*.c' 'isa/*.c' 'tune/*.c')
 # Warnings of gcc's that clang does not know stay out of its command line.
 printf '%s\0' "${files[@]}" |
     xargs -0 -n 1 -P "$(nproc)" clang-tidy -p "$build" --quiet \
