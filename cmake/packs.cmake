@@ -52,6 +52,7 @@ endfunction()
 # Every .hip belongs to an entry and every entry has its sources; *out: device entries.
 function(wf_find_device_entries out)
   file(GLOB_RECURSE entries CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/*.json)
+  list(FILTER entries EXCLUDE REGEX "[.](space|selection)[.]json$") # docs/tuning.md
   file(GLOB_RECURSE hips CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/*.hip)
   set(named "")
   set(found "")
