@@ -9,7 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_FLOPS 3e11
+#define MAX_FLOPS        3e11
+#define MAX_BYTES        1e9
+/* Suites for devices say so in their description. */
+#define MAX_DEVICE_FLOPS 8e12
+#define MAX_DEVICE_BYTES 8e9
 
 static char *suites_folder(void)
 {
@@ -64,11 +68,14 @@ Test(suites_shipped, every_suite_loads_and_is_no_larger_than_a_processor_can_do)
     cr_expect_geq(wf_json_count(list), 4);
     for (const struct wf_json *v = wf_json_first(list); v; v = wf_json_next(v)) {
         struct wf_suite *suite = load(&s, wf_json_string(wf_json_find(v, "name")));
+        const char *words = wf_json_string(wf_json_find(v, "description"));
+        const bool device = words != NULL && strstr(words, "For devices:") != NULL;
         for (size_t i = 0; i < wf_suite_count(suite); i++) {
             const struct wf_case *c = wf_suite_case(suite, i);
-            cr_expect_leq(wf_case_flops(c), MAX_FLOPS, "%s",
+            cr_expect_leq(wf_case_flops(c), device ? MAX_DEVICE_FLOPS : MAX_FLOPS, "%s",
                           wf_suite_case_name(suite, i));
-            cr_expect_leq(wf_case_bytes(c), 1e9, "%s", wf_suite_case_name(suite, i));
+            cr_expect_leq(wf_case_bytes(c), device ? MAX_DEVICE_BYTES : MAX_BYTES, "%s",
+                          wf_suite_case_name(suite, i));
         }
         wf_suite_free(suite);
     }
@@ -78,10 +85,18 @@ Test(suites_shipped, every_suite_loads_and_is_no_larger_than_a_processor_can_do)
 
 Test(suites_shipped, no_suite_has_one_case_twice)
 {
-    static const char *const names[] = {
-        "gemm-five", "gemm-llm",       "attention-decode-paged", "attention-quickstart",
-        "sentinels", "sentinels-small"
-    };
+    static const char *const names[] = { "gemm-five",
+                                         "gemm-llm",
+                                         "gemm-llm-large",
+                                         "gemm-grid",
+                                         "gemm-fp8",
+                                         "gemm-silu",
+                                         "gemm-i8",
+                                         "gemm-decode",
+                                         "attention-decode-paged",
+                                         "attention-quickstart",
+                                         "sentinels",
+                                         "sentinels-small" };
     struct shelf s;
     open_shelf(&s);
     for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) {
@@ -144,5 +159,56 @@ Test(suites_shipped, the_quickstart_suite_has_200_sequences_in_every_case)
         cr_expect_leq(wf_case_bytes(wf_suite_case(suite, i)), 3e8);
     }
     wf_suite_free(suite);
+    close_shelf(&s);
+}
+
+/* A layer of a model: columns and depth of its product, and whether it is gated. */
+struct layer {
+    double n, k;
+    const char *activation;
+};
+
+static bool has_layer(const struct wf_suite *suite, const struct layer *l, bool decode)
+{
+    for (size_t i = 0; i < wf_suite_count(suite); i++) {
+        const struct wf_case *c = wf_suite_case(suite, i);
+        const bool silu = strstr(wf_case_canonical(c), "silu_gate") != NULL;
+        const double m = int_param(c, "M");
+        if (int_param(c, "N") == l->n && int_param(c, "K") == l->k &&
+            silu == (l->activation != NULL) && (decode ? m <= 16 : m >= 128)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+Test(suites_shipped, the_llm_suites_have_every_layer_of_the_models_at_tp_1_and_8)
+{
+    /* hidden size, rows of q, k and v, width of the MLP */
+    static const double models[][3] = { { 4096, 6144, 14336 },
+                                        { 8192, 10240, 28672 },
+                                        { 16384, 18432, 53248 },
+                                        { 6144, 8192, 32768 } };
+    struct shelf s;
+    open_shelf(&s);
+    struct wf_suite *small = load(&s, "gemm-llm");
+    struct wf_suite *large = load(&s, "gemm-llm-large");
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        for (double tp = 1; tp <= 8; tp += 7) {
+            const double h = models[i][0], qkv = models[i][1], mlp = models[i][2];
+            const struct layer layers[] = { { qkv / tp, h, NULL },
+                                            { h, h / tp, NULL },
+                                            { mlp / tp, h, "silu_gate" },
+                                            { h, mlp / tp, NULL } };
+            for (int l = 0; l < 8; l++) {
+                const struct layer *x = &layers[l / 2];
+                cr_expect(has_layer(small, x, l % 2) || has_layer(large, x, l % 2),
+                          "model %zu tp %g: N %g K %g, decode %d", i, tp, x->n, x->k,
+                          l % 2);
+            }
+        }
+    }
+    wf_suite_free(small);
+    wf_suite_free(large);
     close_shelf(&s);
 }

@@ -312,3 +312,90 @@ Test(gemm_reports, a60_a_checksum_is_no_check)
     gemm_fixture_free(&f);
     gemm_fixture_free(&right);
 }
+
+/* --- A34, A35: scales of fp8 operands, and A39: silu --- */
+
+Test(gemm_reports, a34_rows_of_zeros_with_scales_stay_zero)
+{
+    static const char *const kinds[] = { "row", "block128" };
+    for (int i = 0; i < 4; i++) {
+        char text[200];
+        struct gemm_fixture f;
+        struct wf_check_report r;
+        (void)snprintf(text, sizeof text,
+                       "{'op':'gemm','M':3,'N':20,'K':100,'a_type':'%s',"
+                       "'inputs':'zeros','scale':'%s','d_type':'f32'}",
+                       i / 2 ? "e4m3fn" : "e4m3fnuz", kinds[i % 2]);
+        gemm_fixture_make(&f, text, 0);
+        gemm_fixture_check(&f, NULL, &r);
+        cr_expect_eq(r.answer, WF_ANSWER_PASS);
+        cr_expect(gemm_get_d(&f, 0, 2, 19) == 0 && gemm_input(&f, GEMM_SA, 0) > 0);
+        gemm_set_d(&f, 0, 2, 7, (double)NAN); /* 0 / 0 of that row's maximum */
+        gemm_fixture_check(&f, NULL, &r);
+        cr_expect_eq(r.answer, WF_ANSWER_NONFINITE);
+        cr_expect_eq(r.worst_index[1], 2);
+        gemm_fixture_free(&f);
+    }
+}
+
+/* alpha times the scales passes 448 / FLT_MAX and 240 / FLT_MAX: a kernel that works
+ * with reciprocals gets infinity there, and 0 times it is NaN. */
+Test(gemm_reports, a35_tiny_products_of_scales_and_alpha)
+{
+    static const double alphas[] = { 6.3e-38, 7e-37, 1.3e-36, 1.4e-36 };
+    for (size_t i = 0; i < sizeof alphas / sizeof *alphas; i++) {
+        char text[220];
+        struct gemm_fixture f;
+        struct wf_check_report r;
+        (void)snprintf(text, sizeof text,
+                       "{'op':'gemm','M':3,'N':20,'K':100,'a_type':'e4m3fn',"
+                       "'scale':'row','d_type':'f32','alpha':%g,'inputs':'integers'}",
+                       alphas[i]);
+        gemm_fixture_make(&f, text, 0);
+        gemm_fixture_check(&f, NULL, &r);
+        cr_expect_eq(r.answer, WF_ANSWER_PASS, "%s", text);
+        for (int64_t j = 0; j < 20; j++) {
+            const float scale = (float)(alphas[i] * gemm_input(&f, GEMM_SA, 1));
+            const float reciprocal = 448.0F / scale;
+            const double d = gemm_get_d(&f, 0, 1, j);
+            const float wrong = (float)d * reciprocal / 448.0F * scale;
+            gemm_set_d(&f, 0, 1, j, isinf(reciprocal) ? (double)(wrong * 0.0F) : d);
+        }
+        gemm_fixture_check(&f, NULL, &r);
+        const bool overflows = alphas[i] * gemm_input(&f, GEMM_SA, 1) < 1.3e-36;
+        cr_expect_eq(r.answer, overflows ? WF_ANSWER_NONFINITE : WF_ANSWER_PASS, "%s",
+                     text);
+        gemm_fixture_free(&f);
+    }
+}
+
+Test(gemm_reports, a39_gated_silu_of_any_width)
+{
+    static const int64_t widths[] = { 320, 640, 1408, 2816, 5632, 512, 1024 };
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+        char text[200];
+        struct gemm_fixture f;
+        struct wf_check_report r;
+        int64_t power = 1;
+        (void)snprintf(text, sizeof text,
+                       "{'op':'gemm','M':2,'N':%lld,'K':1,'a_type':'f32',"
+                       "'inputs':'ones','activation':'silu_gate'}",
+                       (long long)widths[i]);
+        gemm_fixture_make(&f, text, 0);
+        gemm_fixture_check(&f, NULL, &r);
+        cr_expect_eq(r.answer, WF_ANSWER_PASS, "%s", text);
+        cr_expect_float_eq(gemm_get_d(&f, 0, 1, widths[i] - 1), 0.7310585786, 1e-7);
+        for (; power * 2 <= widths[i]; power *= 2) {
+        }
+        for (int64_t j = power; j < widths[i]; j++) { /* no lane went there */
+            gemm_set_d(&f, 0, 1, j, 1.0);
+        }
+        gemm_fixture_check(&f, NULL, &r);
+        cr_expect_eq(r.answer, power < widths[i] ? WF_ANSWER_MISMATCH : WF_ANSWER_PASS);
+        if (power < widths[i]) {
+            cr_expect_not_null(strstr(r.diagnosis, "silu was left out"), "%s",
+                               r.diagnosis);
+        }
+        gemm_fixture_free(&f);
+    }
+}

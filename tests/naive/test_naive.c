@@ -12,6 +12,11 @@
 #include <unistd.h>
 
 #define GEMM "{\"op\":\"gemm\",\"M\":200,\"N\":40,\"K\":64,\"a_type\":\"f32\"}"
+/* Blocks of scales with rests both ways, in both halves of a gate. */
+#define EPILOGUE                                                            \
+    "{\"op\":\"gemm\",\"M\":70,\"N\":5,\"K\":140,\"a_type\":\"e4m3fnuz\","  \
+    "\"scale\":\"%s\",\"bias\":\"n\",\"activation\":\"%s\",\"alpha\":0.05," \
+    "\"batch\":2,\"d_type\":\"%s\"}"
 /* Of two kv heads only the last is in the sample; the plant is in the first. */
 #define ATTENTION                                                                   \
     "{\"op\":\"attention\",\"q_len\":6,\"kv_len\":70,\"q_heads\":4,\"kv_heads\":2," \
@@ -168,6 +173,29 @@ Test(naive, a_right_kernel_passes_and_every_element_is_covered)
     cr_expect(wf_json_as_f64(find(check, "elements"), &elements));
     cr_expect_eq(elements, 200 * 40);
     wf_json_free(result);
+}
+
+/* The naive kernel gives v of both halves; the host makes D of it. */
+Test(naive, scales_bias_and_activation_are_covered_too)
+{
+    static const char *const rows[][3] = { { "block128", "silu_gate", "f32" },
+                                           { "row", "silu", "bf16" },
+                                           { "block128", "none", "f32" } };
+    for (size_t i = 0; i < 3; i++) {
+        char text_of[320];
+        double elements = 0;
+        (void)snprintf(text_of, sizeof(text_of), EPILOGUE, rows[i][0], rows[i][1],
+                       rows[i][2]);
+        struct wf_execute_request request = right("gemm_naive", text_of);
+        struct wf_json *result = run(&request);
+        cr_expect_str_eq(text(result, "answer"), "PASS", "%s: %s", text_of,
+                         text(result, "answer_text"));
+        const struct wf_json *check = check_named(result, "naive-device");
+        cr_assert_not_null(check, "%s", text_of);
+        cr_expect(wf_json_as_f64(find(check, "elements"), &elements));
+        cr_expect_eq(elements, 2 * 70 * 5);
+        wf_json_free(result);
+    }
 }
 
 Test(naive, a_naive_kernel_that_is_wrong_everywhere_is_not_trusted)
