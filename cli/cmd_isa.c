@@ -3,6 +3,7 @@
 #include "cli/exit_code.h"
 #include "cli/isa_compare.h"
 #include "cli/isa_files.h"
+#include "cli/isa_knobs.h"
 #include "cli/isa_view.h"
 #include "cli/output.h"
 #include "core/buf.h"
@@ -136,11 +137,79 @@ static int report(const struct wf_args *args, const struct wf_isa_options *optio
     return r.failed > 0 ? wf_exit_of(r.worst) : WF_EXIT_GOOD;
 }
 
+/* --- knobs --- */
+
+static enum wf_status print_knobs(const struct wf_args *args,
+                                  const struct wf_knob_table *t,
+                                  struct wf_error *err)
+{
+    const char *by = wf_args_string(args, "by");
+    if (t->count == 0) {
+        const char *glob = wf_args_string(args, "kernel");
+        return wf_errorf(err, WF_EINVAL, "no kernel's name matches %s",
+                         glob != NULL ? glob : "*");
+    }
+    return wf_args_flag(args, "json") ? wf_knob_print_json(t, by, err)
+           : wf_args_flag(args, "csv")
+               ? wf_knob_print_csv(t, err)
+               : wf_knob_print_text(t, by, wf_args_string(args, "show"), err);
+}
+
+/* A file that cannot be read does not keep the others from being shown. */
+static int knobs(const struct wf_args *args, const struct wf_isa_options *options)
+{
+    struct wf_knob_table t = { .row = NULL };
+    struct wf_error err = { 0 };
+    enum wf_status worst = WF_OK, st = WF_OK;
+    for (size_t i = 0; i < wf_args_count(args) && !wf_interrupted; i++) {
+        struct wf_error of_file = { 0 };
+        st = wf_knob_table_add(&t, wf_args_at(args, i), options, &of_file);
+        if (st != WF_OK) {
+            worst = st;
+            (void)wf_exit_error(&of_file);
+        }
+    }
+    st = wf_interrupted ? wf_errorf(&err, WF_ECANCELLED, "interrupted")
+         : t.count == 0 && worst != WF_OK ? WF_OK /* said already */
+                                          : print_knobs(args, &t, &err);
+    wf_knob_table_free(&t);
+    if (st != WF_OK) {
+        return wf_exit_error(&err);
+    }
+    return worst != WF_OK ? wf_exit_of(worst) : WF_EXIT_GOOD;
+}
+
+static enum wf_status check_knob_options(const struct wf_args *args,
+                                         struct wf_error *err)
+{
+    static const char *const words[] = { "by", "show" };
+    const bool wanted = wf_args_flag(args, "knobs");
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]) && !wanted; i++) {
+        if (wf_args_string(args, words[i]) != NULL) {
+            return wf_errorf(err, WF_EINVAL, "--%s belongs to --knobs", words[i]);
+        }
+    }
+    if (!wanted && wf_args_flag(args, "csv")) {
+        return wf_errorf(err, WF_EINVAL, "--csv belongs to --knobs");
+    }
+    if (wf_args_flag(args, "csv") && wf_args_string(args, "by") != NULL) {
+        return wf_errorf(err, WF_EINVAL,
+                         "--csv writes a row a kernel; groups are in --json");
+    }
+    return wanted && wf_args_flag(args, "compare")
+               ? wf_errorf(err, WF_EINVAL, "--knobs and --compare exclude each other")
+               : WF_OK;
+}
+
 static int run(const struct wf_args *args)
 {
     struct wf_error err = { 0 };
     struct wf_isa_options options;
     enum wf_status st = options_of(args, &options, &err);
+    st = st == WF_OK ? check_knob_options(args, &err) : st;
+    if (st == WF_OK && wf_args_flag(args, "knobs")) {
+        return knobs(args, &options);
+    }
     if (st == WF_OK && wf_args_flag(args, "compare") && wf_args_count(args) != 2) {
         st = wf_errorf(&err, WF_EINVAL, "--compare takes two files, A and B, not %zu",
                        wf_args_count(args));
@@ -161,6 +230,13 @@ static const struct wf_opt opts[] = {
     { "all", WF_OPT_FLAG, NULL, NULL, NULL, "with --compare: equal figures too" },
     { "loops", WF_OPT_FLAG, NULL, NULL, NULL,
       "every loop, and what the hottest eight consist of" },
+    { "knobs", WF_OPT_FLAG, NULL, NULL, NULL,
+      "what kernels were made with beside their figures: a row a kernel" },
+    { "by", WF_OPT_STRING, "KNOB", NULL, NULL,
+      "with --knobs: medians of the figures for each value of a knob" },
+    { "show", WF_OPT_STRING, "NAMES", NULL, NULL,
+      "with --knobs: these knobs and figures, joined by commas" },
+    { "csv", WF_OPT_FLAG, NULL, NULL, NULL, "with --knobs: all knobs and figures" },
     { "no-mca", WF_OPT_FLAG, NULL, NULL, NULL, "do not ask llvm-mca" },
     { "mca", WF_OPT_FILE, "PROGRAM", NULL, "WAVEFARM_LLVM_MCA",
       "instead of llvm-mca-22, llvm-mca-19 or llvm-mca on PATH" },
@@ -177,8 +253,9 @@ const struct wf_command wf_command_isa = {
         "FILE is a code object (.co), a bundle (compressed or not), or a pack's folder:\n"
         "all its gfx942 code objects. Nothing is run: registers, spills, LDS, occupancy,\n"
         "loops, and of the hot loop its matrix and vector work, memory accesses, waits\n"
-        "and llvm-mca's view of it. '!' marks what is notable. docs/isa.md explains every\n"
-        "figure and its limits.",
+        "and llvm-mca's view of it. '!' marks what is notable. With --knobs FILE may be a\n"
+        "logic file of hipBLASLt too (.yaml). docs/isa.md explains every figure and its\n"
+        "limits.",
     .opt = opts,
     .opt_count = sizeof(opts) / sizeof(opts[0]),
     .min_args = 1,
