@@ -22,11 +22,12 @@ typedef float gemm_sum;
 #define GEMM_LINE             8    /* values that a lane finishes at once */
 #define GEMM_WARP_STAGE_BYTES 4096 /* 16 rows of 256 bytes */
 
-/* Lines of D can be stored 16 bytes at once. */
+/* Rows of D are 16-byte aligned: a line of 8 values from a multiple of 8 is stored 16
+ * bytes at once. */
 WF_DEVICE bool gemm_has_wide_rows(const gemm_problem &p)
 {
-    return (p.d_type == GEMM_F16 || p.d_type == GEMM_BF16) &&
-           ((p.ldd | p.stride_d) & 7) == 0 && ((wf_i64)p.d & 15) == 0;
+    const int values = p.d_type == GEMM_F32 || p.d_type == GEMM_I32 ? 4 : 8;
+    return ((p.ldd | p.stride_d) & (values - 1)) == 0 && ((wf_i64)p.d & 15) == 0;
 }
 
 /* Nothing but alpha. */
@@ -70,6 +71,17 @@ WF_DEVICE void gemm_scale_line(const gemm_problem &p,
     }
 }
 
+/* 8 values of 32 bits, 16 bytes at once. */
+template <class T> struct alignas(16) gemm_quad {
+    T v[4];
+};
+
+template <class T> WF_DEVICE void gemm_store_wide(T *to, const T *v)
+{
+    ((gemm_quad<T> *)to)[0] = gemm_quad<T>{ { v[0], v[1], v[2], v[3] } };
+    ((gemm_quad<T> *)to)[1] = gemm_quad<T>{ { v[4], v[5], v[6], v[7] } };
+}
+
 WF_DEVICE void gemm_store_line(const gemm_problem &p,
                                int batch,
                                int row,
@@ -78,16 +90,18 @@ WF_DEVICE void gemm_store_line(const gemm_problem &p,
                                const float *v)
 {
     const wf_i64 at = gemm_d_at(p, batch, row, column);
-    if (count == GEMM_LINE && gemm_has_wide_rows(p) && column % GEMM_LINE == 0) {
+    if (count == GEMM_LINE && gemm_has_wide_rows(p) && p.d_type == GEMM_F32) {
+        gemm_store_wide((float *)p.d + at, v);
+    } else if (count == GEMM_LINE && gemm_has_wide_rows(p)) {
         *(wf_u4 *)((wf_half *)p.d + at) =
             wf_u4{ gemm_pack_pair(p, v[0], v[1]), gemm_pack_pair(p, v[2], v[3]),
                    gemm_pack_pair(p, v[4], v[5]), gemm_pack_pair(p, v[6], v[7]) };
-        return;
-    }
-    WF_UNROLL
-    for (int e = 0; e < GEMM_LINE; e++) {
-        if (e < count) {
-            gemm_store_value(p.d, at + e, p.d_type, v[e]);
+    } else {
+        WF_UNROLL
+        for (int e = 0; e < GEMM_LINE; e++) {
+            if (e < count) {
+                gemm_store_value(p.d, at + e, p.d_type, v[e]);
+            }
         }
     }
 }
@@ -138,13 +152,23 @@ WF_DEVICE void gemm_finish_line(const gemm_problem &p,
                                 int *)
 {
     unsigned *to = (unsigned *)p.d + gemm_d_at(p, batch, row, column);
-    const unsigned *c = (const unsigned *)p.c;
-    const wf_i64 c_at = gemm_c_at(p, batch, row, column);
+    const unsigned *c = (const unsigned *)p.c + gemm_c_at(p, batch, row, column);
+    unsigned r[GEMM_LINE];
+    WF_UNROLL
+    for (int e = 0; e < GEMM_LINE; e++) {
+        r[e] = (unsigned)p.ialpha * (unsigned)v[e];
+        if (p.ibeta != 0 && e < count) {
+            r[e] += (unsigned)p.ibeta * c[e];
+        }
+    }
+    if (count == GEMM_LINE && gemm_has_wide_rows(p)) {
+        gemm_store_wide(to, r);
+        return;
+    }
     WF_UNROLL
     for (int e = 0; e < GEMM_LINE; e++) {
         if (e < count) {
-            const unsigned product = (unsigned)p.ialpha * (unsigned)v[e];
-            to[e] = p.ibeta == 0 ? product : product + (unsigned)p.ibeta * c[c_at + e];
+            to[e] = r[e];
         }
     }
 }
@@ -347,7 +371,7 @@ WF_DEVICE void gemm_finish_tile(const gemm_problem &p,
     constexpr int stride = GEMM_PLACES(blocks);
     constexpr int count = gate ? blocks / 2 : blocks;
 #if A_TYPE != GEMM_I8
-    if (!gate && gemm_is_plain(p) && gemm_has_wide_rows(p)) {
+    if (!gate && gemm_is_plain(p) && gemm_has_wide_rows(p) && p.d_type != GEMM_F32) {
         gemm_stage_rounded<rows, count, stride>(p, sum, 4 * blocks, stage);
         wf_warp_barrier();
         gemm_store_rounded<rows, count, stride>(p, batch, row0, column0, stage);
@@ -417,7 +441,7 @@ WF_DEVICE void gemm_finish_rows(const gemm_problem &p,
                                 unsigned char *stage)
 {
 #if A_TYPE != GEMM_I8
-    if (!gate && gemm_is_plain(p) && gemm_has_wide_rows(p)) {
+    if (!gate && gemm_is_plain(p) && gemm_has_wide_rows(p) && p.d_type != GEMM_F32) {
         gemm_rounds<blocks, 0, gate>::plain(p, batch, row0, column0, sum, stage);
         return;
     }

@@ -187,10 +187,11 @@ static double median_us(const struct sequence *s, hipStream_t stream)
 /* --- gemm --- */
 
 struct gemm_args {
-    void *a, *b, *c, *d, *partial;
+    void *a, *b, *c, *d, *bias, *sa, *sb, *partial;
     int m, n, k, split, k_per_split, xcc_count;
     long long lda, ldb, ldc, ldd, stride_a, stride_b, stride_c, stride_d;
     float alpha, beta;
+    int types; /* as kernels/gemm/problem_device.h has them: f16, no bias */
 };
 
 static const struct gemm_variant {
@@ -255,7 +256,7 @@ static void run_gemm(hipModule_t module,
                           .args = g,
                           .args_bytes = sizeof *g };
     must(hip.hipModuleGetFunction(&s.launch[0].function, module,
-                                  aligned ? "wf_gemm_f16" : "wf_gemm_f16_any"),
+                                  aligned ? "wf_gemm_mma" : "wf_gemm_mma_any"),
          v->file);
     s.launch[0].grid[0] = (unsigned)tiles;
     s.launch[0].grid[1] = (unsigned)g->split;
@@ -263,11 +264,11 @@ static void run_gemm(hipModule_t module,
     s.launch[0].block = (unsigned)v->threads;
     s.launch[0].shared = (unsigned)(v->stages * (v->block_m + v->block_n) * 128);
     if (v->split) {
-        must(hip.hipModuleGetFunction(&s.launch[1].function, module, "wf_gemm_f16_sum"),
+        must(hip.hipModuleGetFunction(&s.launch[1].function, module, "wf_gemm_mma_sum"),
              v->file);
         s.launch[1] =
             (struct launch){ s.launch[1].function,
-                             { (unsigned)((g->m * g->n + 1023) / 1024), 1, 1 },
+                             { (unsigned)((g->m * ((g->n + 7) / 8) + 255) / 256), 1, 1 },
                              256,
                              0 };
     }
@@ -303,6 +304,7 @@ static void bench_gemm(const char *folder, hipStream_t stream)
         g.ldc = g.ldd = g.n;
         g.xcc_count = 1;
         g.alpha = 1;
+        g.types = 15 << 8;
         const size_t a_count = (size_t)g.m * (size_t)g.k;
         const size_t b_count = (size_t)g.n * (size_t)g.k;
         uint16_t *a = host_memory(a_count * 2);
