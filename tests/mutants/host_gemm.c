@@ -112,7 +112,9 @@ static void compute(struct gemm_job *j)
         for (int64_t i = 0; i < j->m; i++) {
             for (int64_t col = 0; col < j->n; col++) {
                 int64_t row = i, c = col;
-                double v = gemm_value(j, b, i, col, gemm_sum(j, b, i, col));
+                double v = gemm_has_epilogue(j)
+                               ? gemm_epilogue_value(j, b, i, col)
+                               : gemm_value(j, b, i, col, gemm_sum(j, b, i, col));
                 place(j, &row, &c);
                 v = gemm_hidden(j, b, i, col, spoiled(j, i, col, v));
                 gemm_store(&j->d, to, row, c, v);
@@ -270,6 +272,7 @@ static int prepare(enum gemm_fault fault,
     read_mat(p, "B", "b_type", "ldb", "stride_b", &j->b);
     read_mat(p, "C", "c_type", "ldc", "stride_c", &j->c);
     read_mat(p, "D", "d_type", "ldd", "stride_d", &j->d);
+    gemm_read_epilogue(p, &j->epilogue);
     gemm_believe(j);
     *ret_state = j;
     return WF_LIB_OK;

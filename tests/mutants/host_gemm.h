@@ -1,7 +1,7 @@
 /* Host GEMM kernels with one mistake each: the rows of gemm_faults.def. All share one
  * plain GEMM that is right; a mistake is a wrong belief about the problem
- * (host_gemm_belief.c), a wrong step of the arithmetic (host_gemm_sums.c), or a wrong
- * write (host_gemm.c). */
+ * (host_gemm_belief.c), a wrong step of the arithmetic (host_gemm_sums.c,
+ * host_gemm_epilogue.c), or a wrong write (host_gemm.c). */
 #ifndef WF_TESTS_MUTANTS_HOST_GEMM_H
 #define WF_TESTS_MUTANTS_HOST_GEMM_H
 
@@ -26,12 +26,20 @@ struct gemm_mat {
     char *data;
 };
 
+struct gemm_epilogue {
+    bool has_bias, row_scales, block_scales, silu, gated;
+    enum wf_dtype bias_type;
+    const char *bias;
+    const float *sa, *sb;
+};
+
 struct gemm_job {
     enum gemm_fault fault;
     int64_t m, n, k, batch;
     bool trans_a, trans_b;
     double alpha, beta;
     struct gemm_mat a, b, c, d;
+    struct gemm_epilogue epilogue;
     float *workspace;
     unsigned launches;
     double carry;  /* a sum that is not reset */
@@ -71,5 +79,13 @@ double gemm_value(struct gemm_job *j,
                   int64_t i,
                   int64_t col,
                   double sum);
+
+/* host_gemm_epilogue.c: problems with bias, scales or activation. */
+void gemm_read_epilogue(const struct wf_lib_problem *p, struct gemm_epilogue *e);
+bool gemm_has_epilogue(const struct gemm_job *j);
+double gemm_epilogue_value(const struct gemm_job *j,
+                           int64_t batch,
+                           int64_t i,
+                           int64_t col);
 
 #endif
