@@ -90,7 +90,7 @@ static void report_products(const struct gemm_product_check *p,
     c->worst_ratio =
         c->passed ? p->worst_ratio : fmax(p->worst_ratio, flagged->worst_ratio);
     if (!p->linear) {
-        c->smallest_caught = (double)INFINITY;
+        c->smallest_caught = 0.0; /* none that is finite */
         (void)snprintf(c->note, sizeof c->note,
                        "written and finite; an activation is not linear: no product "
                        "check, wrong finite values are found in sampled rows only");
