@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_LOOK_NS INT64_C(200000000)
+#define FIRST_LOOK_NS INT64_C(100000000)
 
 static const struct wf_json *at(const struct wf_json *v, const char *key)
 {

@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# wavefarm tune on the host: a family whose best member is known, equal members that must
+# leave the incumbent, going on, replay, selection tables, and bad input.
+# shellcheck source=tests/support/shell.sh
+. "$(dirname "$0")/../support/shell.sh"
+PATH=$1:$PATH
+CC=${2:-cc}
+export WAVEFARM_CACHE=$WORK/cache
+
+mkdir -p "$WORK/pack"
+"$CC" -O1 -shared -fPIC -fvisibility=hidden -I"$TESTS_ROOT" "$TESTS_ROOT/tests/cli/tune_kernels.c" \
+    -o "$WORK/pack/k.so" || fail "cannot compile"
+kernel() {
+    echo "{\"name\":\"$1\",\"op\":\"gemm\",\"kind\":\"library\",\"arch\":[\"x86-64\"],\"library\":\"k.so\"${2:-}}"
+}
+echo "{\"schema\":\"wavefarm.pack/1\",\"name\":\"family\",\"kernels\":[$(kernel f_plain ',"knobs":{"PASSES":6}'),
+    $(kernel f_slow),$(kernel f_fast),$(kernel f_wrong ',"supports":"M < 100"'),$(kernel e_one),$(kernel e_two)]}" >"$WORK/pack/pack.json.in"
+expect 0 "" wavefarm pack build "$WORK/pack"
+cat >"$WORK/suite.json" <<'END'
+{"schema": "wavefarm.suite/1", "name": "small", "description": "d",
+ "defaults": {"op": "gemm", "a_type": "f32", "b_type": "f32", "d_type": "f32"},
+ "cases": [{"name": "one", "M": 24, "N": 24, "K": 24}, {"name": "two", "M": 120, "N": 3, "K": 5}]}
+END
+tune=(wavefarm tune "$WORK/suite.json" --op gemm --device host --pack "$WORK/pack" --no-sentinels)
+validate() {
+    "$TESTS_ROOT/tests/support/validate_schema.py" "$TESTS_ROOT/docs/schemas/$1.schema.json" "$2" ||
+        fail "$2 is not as its schema says"
+}
+
+# --- the best is found, the wrong one is out ---
+expect 0 "answer MISMATCH" "${tune[@]}" --cases one --kernels 'f_*' --top 2 --out "$WORK/t.json"
+equal "winner" "$(json "$WORK/t.json" '[c["candidates"][c["winner"]]["kernel"] for c in v["cases"]]')" "['f_fast']"
+equal "basis" "$(json "$WORK/t.json" 'v["basis"]')" measured
+equal "gates" "$(json "$WORK/t.json" '[(g["outcome"], g["alpha"]) for g in v["cases"][0]["gates"]]')" \
+    "[('faster', 0.01)]"
+equal "a knob" "$(json "$WORK/t.json" 'v["cases"][0]["candidates"][0]["knobs"]')" "{'PASSES': 6}"
+validate tuning "$WORK/t.json"
+expect 0 "fast" wavefarm tune show "$WORK/t.json"
+expect 0 "decides as the table says" wavefarm tune replay "$WORK/t.json"
+
+# --- nothing is done twice; another search is refused ---
+before=$(stat -c %Y.%s "$WORK"/t.json.work/gates/*)
+expect 0 "fast" "${tune[@]}" --cases one --kernels 'f_*' --top 2 --out "$WORK/t.json" --resume
+equal "gates after going on" "$(stat -c %Y.%s "$WORK"/t.json.work/gates/*)" "$before"
+expect 2 "is there already: --resume" "${tune[@]}" --cases one --kernels 'f_*' --top 2 --out "$WORK/t.json"
+expect 2 "is of another search: its seed" "${tune[@]}" --cases one --kernels 'f_*' --top 2 --out "$WORK/t.json" \
+    --seed 7 --resume
+
+# --- what was changed by hand is found ---
+sed 's/"winner": 1/"winner": 0/' "$WORK/t.json" >"$WORK/other.json"
+expect 1 "another winner than the gates give" wavefarm tune replay "$WORK/other.json" --work "$WORK/t.json.work"
+sed 's/"outcome": "faster"/"outcome": "not-faster"/' "$WORK/t.json" >"$WORK/other.json"
+expect 1 "says something else than the table" wavefarm tune replay "$WORK/other.json" --work "$WORK/t.json.work"
+sed 's/"winner"/"winer"/' "$WORK/t.json" >"$WORK/other.json"
+expect 2 "winer" wavefarm tune show "$WORK/other.json"
+
+# --- an equal one leaves the incumbent ---
+expect 0 "e_one" "${tune[@]}" --cases one --kernels 'e_*' --out "$WORK/equal.json" --json
+equal "winner of equal ones" "$(json "$WORK/equal.json" 'v["cases"][0]["winner"], v["cases"][0]["gates"][0]["outcome"]')" \
+    "(0, 'not-faster')"
+
+# --- a selection table and a run by it ---
+expect 0 "" wavefarm tune select "$WORK/t.json" --out "$WORK/s.json" --description "of a test"
+validate selection "$WORK/s.json"
+expect 0 "1 PASS" wavefarm run "$WORK/suite.json" --pack "$WORK/pack" --cases one --no-measure --select "$WORK/s.json"
+[[ $OUTPUT == *f_fast* && $OUTPUT != *f_plain* ]] || fail "not the selected kernel: $OUTPUT"
+expect 0 "1 PASS" wavefarm run "$WORK/suite.json" --pack "$WORK/pack" --cases two --no-measure --select "$WORK/s.json"
+expect 4 "1 NOT_SUPPORTED" wavefarm run "$WORK/suite.json" --pack "$WORK/pack" --kernels e_one --cases two \
+    --no-measure --select "$WORK/s.json" --out "$WORK/none.jsonl"
+grep -q "none of the selection's" "$WORK/none.jsonl" || fail "no reason: $(cat "$WORK/none.jsonl")"
+expect 2 "no built-in selection" wavefarm run "$WORK/suite.json" --pack "$WORK/pack" --select auto
+
+# --- a budget, an interrupt, and going on ---
+expect 4 "budget" "${tune[@]}" --work "$WORK/budget" --budget 1ms
+env --default-signal=INT "${tune[@]}" --cases one --kernels "e_*" --work "$WORK/int" --top 1 >"$WORK/int.out" 2>&1 &
+pid=$!
+until_true 30 eval '[ "$(cat "$WORK/int/journal.jsonl" 2>/dev/null | wc -l)" -ge 2 ]'
+kill -INT "$pid"
+code=0
+wait "$pid" || code=$?
+equal "exit status after an interrupt" "$code" 130
+lines=$(wc -l <"$WORK/int/journal.jsonl")
+expect 0 "e_one" "${tune[@]}" --cases one --kernels "e_*" --work "$WORK/int" --top 1 --resume --budget 1h
+[ "$(wc -l <"$WORK/int/journal.jsonl")" -gt "$lines" ] || fail "it did not go on"
+equal "nothing twice" "$(sed 1d "$WORK/int/journal.jsonl" | grep -o '"key":.*' | sort | uniq -d)" ""
+
+# --- bad input ---
+expect 2 "--op" wavefarm tune "$WORK/suite.json" --device host --out "$WORK/x.json"
+expect 2 "--out TABLE" wavefarm tune "$WORK/suite.json" --op gemm
+expect 2 "no case of op attention" wavefarm tune "$WORK/suite.json" --op attention --device host \
+    --work "$WORK/bad1" --kernels '*'
+echo '{"schema": "wavefarm.knob-space/1", "op": "gemm", "entry": "kernels/gemm/no.json"}' >"$WORK/space.json"
+expect 2 "no.json" wavefarm tune "$WORK/suite.json" --op gemm --device host --space "$WORK/space.json" \
+    --work "$WORK/bad2"
+for space in "$TESTS_ROOT"/kernels/*/*.space.json; do
+    validate knob-space "$space"
+done
+for table in "$TESTS_ROOT"/kernels/*/*.selection.json; do
+    [ ! -e "$table" ] || validate selection "$table"
+done
