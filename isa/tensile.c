@@ -13,8 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PREFIX "Custom_"
-
 /* Knobs that have several numbers, joined by '_' in a name. */
 static const struct {
     const char *parameter;
@@ -71,9 +69,11 @@ bool isa_next_word(struct isa_words *w, char word[ISA_WORD_BYTES])
     return n > 0;
 }
 
+/* Behind "Custom_" or "CustomGSUs_". */
 static const char *after_prefix(const char *name)
 {
-    return strncmp(name, PREFIX, strlen(PREFIX)) == 0 ? name + strlen(PREFIX) : name;
+    const char *cijk = strncmp(name, "Custom", 6) == 0 ? strstr(name, "_Cij") : NULL;
+    return cijk != NULL ? cijk + 1 : name;
 }
 
 bool isa_is_tensile_name(const char *name)
@@ -328,6 +328,27 @@ static void decode_knob(struct decoder *d)
     add(d, key != NULL ? key : keys[i].key, value, meaning);
 }
 
+/* What may stand anywhere: "gfx942", "shortname3", a knob without a value ("DTVA"). */
+static bool decode_anywhere(struct decoder *d)
+{
+    const char *word = d->word;
+    if (strncmp(word, "gfx", 3) == 0) {
+        add(d, "ISA", word + 3, "instruction set, 942 is gfx942");
+        return true;
+    }
+    if (strncmp(word, "shortname", 9) == 0) {
+        add(d, "Shortname", word + 9, "a number in place of the knobs");
+        return true;
+    }
+    for (size_t i = 0; i < KEYS; i++) {
+        if (strlen(word) > 2 && strcmp(keys[i].key, word) == 0) {
+            add(d, word, "1", keys[i].meaning);
+            return true;
+        }
+    }
+    return false;
+}
+
 static void decode_word(struct decoder *d, bool *in_problem)
 {
     const char *word = d->word;
@@ -336,6 +357,8 @@ static void decode_word(struct decoder *d, bool *in_problem)
         add_tile(d, word + 2);
     } else if (strcmp(word, "SN") == 0 || strcmp(word, "SE") == 0) {
         add(d, "Names", word, "kind of name");
+    } else if (decode_anywhere(d)) {
+        return;
     } else if (*in_problem) {
         decode_problem_word(d);
     } else {

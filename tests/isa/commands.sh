@@ -48,6 +48,34 @@ wavefarm isa --no-mca --compare --json "$object" "$WORK/other.co" >"$WORK/compar
     fail "no JSON"
 validate "$TESTS_ROOT/docs/schemas/isa-compare.schema.json" "$WORK/compare.json"
 
+# Knobs beside figures: a logic file, a pack, groups, columns, formats, and what is wrong.
+logic=$(dirname "$0")/logic.yaml
+expect 0 "256  128" wavefarm isa --knobs "$logic"
+[[ $OUTPUT == *"selected_sizes"*"600.25"* ]] || fail "ratings: $OUTPUT"
+expect 0 "same in all:" wavefarm isa --knobs "$logic"
+expect 0 "MT0  PGR  mca" wavefarm isa --knobs --show MT0,PGR,mca "$logic"
+wavefarm isa --knobs --by DU "$logic" >"$WORK/by.txt" || fail "--by"
+grep -Eq '^64 +1 +2 +600\.25$' "$WORK/by.txt" || fail "groups: $(cat "$WORK/by.txt")"
+wavefarm isa --knobs --csv "$logic" >"$WORK/knobs.csv" || fail "--csv"
+[ "$(wc -l <"$WORK/knobs.csv")" = 3 ] || fail "lines: $(cat "$WORK/knobs.csv")"
+for by in "" "--by PGR"; do
+    # shellcheck disable=SC2086
+    wavefarm isa --knobs --json $by "$logic" >"$WORK/knobs.json" || fail "no JSON"
+    validate "$TESTS_ROOT/docs/schemas/isa-knobs.schema.json" "$WORK/knobs.json"
+done
+cp "$object" "$WORK/bf16gemm_fp32bf16_tn_128x64_strange.co"
+expect 0 "words that no table knows: " wavefarm isa --no-mca --knobs "$WORK"/bf16gemm*.co
+[[ $OUTPUT == *"Tile=128x64"* ]] || fail "the file's name: $OUTPUT"
+expect 0 "kernels whose name tells no knobs: " wavefarm isa --no-mca --knobs "$object"
+expect 2 "no kernel has a knob NOPE; there are LDSB DU" wavefarm isa --knobs --by NOPE "$logic"
+expect 2 "no kernel has a knob NOPE" wavefarm isa --knobs --by NOPE --json "$logic"
+expect 2 "PGR is a knob" wavefarm isa --knobs --by DU --show PGR "$logic"
+expect 2 "belongs to --knobs" wavefarm isa --by DU "$object"
+expect 2 "exclude each other" wavefarm isa --knobs --compare "$object" "$object"
+echo "a: b" >"$WORK/none.yaml"
+expect 2 "no solutions" wavefarm isa --knobs "$WORK/none.yaml" "$logic"
+[[ $OUTPUT == *"256  128"* ]] || fail "the good file is not shown"
+
 # The static gate of two packs.
 pack() { # FOLDER OBJECT KERNEL
     mkdir -p "$1"
@@ -62,6 +90,7 @@ JSON
     wavefarm pack build "$1" >/dev/null || fail "pack $1"
 }
 pack "$WORK/a" "$object" spilled
+expect 0 "kernels whose name tells no knobs: 1" wavefarm isa --no-mca --knobs "$WORK/a"
 pack "$WORK/b" "$WORK/other.co" spilled
 expect 0 "1 better" wavefarm gate static --no-mca --base "$WORK/a" --cand "$WORK/b"
 expect 1 "red: k  vgpr_spills 0 -> 12 (limit 0)" \

@@ -83,6 +83,9 @@ Test(isa_knobs, what_no_table_knows_is_kept)
            WF_ISA_TENSILE, "NEWTHING= QQX=12 lower= 7=", 4);
     expect("Custom_Cijk_Alik_Bljk_BBS_BH_MT128x16x128_SN_GSUM_K1_MIWT2_1_01",
            WF_ISA_TENSILE, "Custom=1 GSU=M KL=1 MIWT=2_1 01=", 1);
+    expect(
+        "CustomGSUs_Cijk_Ailk_Bljk_F8H_HHS_BH_Bias_GG_AS_SAB_SAV_DTVA_shortname12_gfx942",
+        WF_ISA_TENSILE, "Custom=1 TypeA=f8 TypeB=f16 DTVA=1 Shortname=12 ISA=942", 0);
     expect("bf16gemm_fp32bf16_tn_128x64_newidea", WF_ISA_AITER,
            "Tile=128x64 newidea=", 1);
     /* twice, with two values: both are there */
