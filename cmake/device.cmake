@@ -19,14 +19,20 @@ if(WF_DEVICE_FROM)
   endif()
 endif()
 add_custom_target(wf_device_code)
+# wf-packgen compiles as many kernels at once as there are processors: one of it at a time.
+set_property(GLOBAL APPEND PROPERTY JOB_POOLS wf_device=1)
 
 # wf_device_output(TARGET name OUTPUT file [FOLDER] COMMAND ... [DEPENDS ...] [DEPFILE f]
-#                  COMMENT text)
+#                  [POOL] COMMENT text)
 #     target `name` makes OUTPUT, a path in the build folder, by COMMAND, or copies it (with
-#     FOLDER the folder that it is in) from WF_DEVICE_FROM.
+#     FOLDER the folder that it is in) from WF_DEVICE_FROM. POOL: COMMAND is wf-packgen.
 function(wf_device_output)
-  cmake_parse_arguments(D "FOLDER" "TARGET;OUTPUT;DEPFILE;COMMENT" "COMMAND;DEPENDS" ${ARGN})
+  cmake_parse_arguments(D "FOLDER;POOL" "TARGET;OUTPUT;DEPFILE;COMMENT" "COMMAND;DEPENDS" ${ARGN})
   set(depfile "")
+  set(pool "")
+  if(D_POOL AND NOT WF_DEVICE_FROM)
+    set(pool JOB_POOL wf_device)
+  endif()
   if(WF_DEVICE_FROM)
     cmake_path(RELATIVE_PATH D_OUTPUT BASE_DIRECTORY ${CMAKE_BINARY_DIR}
                OUTPUT_VARIABLE path)
@@ -46,7 +52,7 @@ function(wf_device_output)
     set(depfile DEPFILE ${D_DEPFILE})
   endif()
   add_custom_command(OUTPUT ${D_OUTPUT} COMMAND ${D_COMMAND} DEPENDS ${D_DEPENDS}
-                     ${depfile} COMMENT "${D_COMMENT}" VERBATIM)
+                     ${depfile} ${pool} COMMENT "${D_COMMENT}" VERBATIM)
   add_custom_target(${D_TARGET} ALL DEPENDS ${D_OUTPUT})
   add_dependencies(wf_device_code ${D_TARGET})
 endfunction()

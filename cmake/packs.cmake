@@ -123,6 +123,7 @@ function(wf_device_pack)
             --depfile ${out}.d ${words}
     DEPENDS wf-packgen ${entries}
     DEPFILE ${out}.d
+    POOL
     COMMENT "Compiling kernels for ${P_ARCH} into ${P_FOLDER}/${P_NAME}")
   if(P_FOLDER STREQUAL "packs")
     set_property(GLOBAL APPEND PROPERTY WF_PACKS ${out})
