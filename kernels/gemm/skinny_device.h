@@ -144,19 +144,23 @@ skinny_operands_of(const gemm_problem &p, int batch, int n0, int k_begin, int k_
     return o;
 }
 
-/* The window, or an empty one. Decided here and not earlier: the compiler would keep a
- * descriptor for each unit in scalar registers. */
-WF_DEVICE wf_buffer skinny_buffer(const unsigned char *base, unsigned bytes, bool there)
+/* v, or 0 where the unit is not there. Decided here and not earlier: the compiler would
+ * keep a descriptor for each unit in scalar registers. */
+WF_DEVICE unsigned skinny_if(bool there, unsigned v)
 {
-    unsigned count = bytes;
-    if (!__builtin_constant_p(there)) {
-        count = there ? bytes : 0;
-        __asm__ volatile("" : "+s"(count));
+    if (__builtin_constant_p(there)) {
+        return there ? v : 0;
     }
-    return wf_buffer_make(base, count);
+    unsigned chosen = there ? v : 0;
+    __asm__ volatile("" : "+s"(chosen));
+    return chosen;
 }
 
-/* Load `j` of unit `i` behind where the loads are; zeros where that is not there. */
+/* A window is never smaller than the uniform offset into it: an empty one goes with
+ * offset 0. (The manual subtracts the offset from the window and compares without
+ * sign.)
+ *
+ * Load `j` of unit `i` behind where the loads are; zeros where that is not there. */
 WF_DEVICE void skinny_fetch_weights(skinny_unit &u,
                                     const skinny_operands &o,
                                     int j,
@@ -165,11 +169,13 @@ WF_DEVICE void skinny_fetch_weights(skinny_unit &u,
 {
 #if B_K_CONTIGUOUS
     const int half = j / (BLOCKS / (1 + GATE));
-    const wf_buffer b = skinny_buffer(o.b[half], o.b_bytes[half], there);
-    u.b[j] = skinny_load_weights(b, o.b_at[j] + i * 64, o.k_bytes);
+    const wf_buffer b = wf_buffer_make(o.b[half], skinny_if(there, o.b_bytes[half]));
+    u.b[j] = skinny_load_weights(b, o.b_at[j] + i * 64,
+                                 (int)skinny_if(there, (unsigned)o.k_bytes));
 #else
-    const wf_buffer b = skinny_buffer(o.b[0], o.b_bytes[0], there);
-    u.b[j] = skinny_load_weights(b, o.b_at[j], i * UNIT_K * o.ldb_bytes);
+    const wf_buffer b = wf_buffer_make(o.b[0], skinny_if(there, o.b_bytes[0]));
+    u.b[j] = skinny_load_weights(
+        b, o.b_at[j], (int)skinny_if(there, (unsigned)(i * UNIT_K * o.ldb_bytes)));
 #endif
 }
 
@@ -179,8 +185,9 @@ WF_DEVICE void skinny_fetch_rows(skinny_unit &u,
                                  int i,
                                  bool there)
 {
-    const wf_buffer a = skinny_buffer(o.a, o.a_bytes, there);
-    u.a[j] = wf_buffer_load16(a, o.a_at[j] + i * 64, o.k_bytes);
+    const wf_buffer a = wf_buffer_make(o.a, skinny_if(there, o.a_bytes));
+    u.a[j] = wf_buffer_load16(a, o.a_at[j] + i * 64,
+                              (int)skinny_if(there, (unsigned)o.k_bytes));
 }
 
 WF_DEVICE void skinny_fetch(skinny_unit &u, const skinny_operands &o, int i, bool there)
@@ -400,7 +407,7 @@ WF_DEVICE void skinny_product(const gemm_problem &p,
             }
         }
     }
-    if (k_begin >= k_end) {
+    if (k_begin >= k_end || n0 >= p.n || p.m <= 0) {
         return;
     }
     skinny_operands o = skinny_operands_of(p, batch, n0, k_begin, k_end);
