@@ -203,10 +203,17 @@ static enum wf_status open_devices(struct tune *t, struct wf_error *err)
     if (st != WF_OK) {
         return st;
     }
+    if (t->device.times_modelled && strcmp(t->o.op, "gemm") != 0) {
+        return wf_errorf(err, WF_EINVAL,
+                         "on a device that models times only gemm can be tuned, not %s: "
+                         "what a small problem of it is, nobody has said",
+                         t->o.op);
+    }
     if (t->device.times_modelled) {
         t->model_device = t->device;
         t->has_model = true;
-    } else if (strncmp(t->device.arch, "gfx942", 6) == 0) {
+    } else if (strcmp(t->o.op, "gemm") == 0 &&
+               strncmp(t->device.arch, "gfx942", 6) == 0) {
         t->has_model = wf_device_open("emulator", &t->model_device, NULL) == WF_OK;
     }
     return WF_OK;

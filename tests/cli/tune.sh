@@ -14,7 +14,7 @@ kernel() {
     echo "{\"name\":\"$1\",\"op\":\"gemm\",\"kind\":\"library\",\"arch\":[\"x86-64\"],\"library\":\"k.so\"${2:-}}"
 }
 echo "{\"schema\":\"wavefarm.pack/1\",\"name\":\"family\",\"kernels\":[$(kernel f_plain ',"knobs":{"PASSES":6}'),
-    $(kernel f_slow),$(kernel f_fast),$(kernel f_wrong ',"supports":"M < 100"'),$(kernel e_one),$(kernel e_two)]}" >"$WORK/pack/pack.json.in"
+    $(kernel f_fast),$(kernel f_wrong ',"supports":"M < 100"'),$(kernel e_one),$(kernel e_two)]}" >"$WORK/pack/pack.json.in"
 expect 0 "" wavefarm pack build "$WORK/pack"
 cat >"$WORK/suite.json" <<'END'
 {"schema": "wavefarm.suite/1", "name": "small", "description": "d",
@@ -55,7 +55,8 @@ sed 's/"winner"/"winer"/' "$WORK/t.json" >"$WORK/other.json"
 expect 2 "winer" wavefarm tune show "$WORK/other.json"
 
 # --- an equal one leaves the incumbent ---
-expect 0 "e_one" "${tune[@]}" --cases one --kernels 'e_*' --out "$WORK/equal.json" --json
+expect 0 "e_one" "${tune[@]}" --cases one --kernels 'e_*' --margin 3 --out "$WORK/equal.json" --json
+equal "what counts as better" "$(json "$WORK/equal.json" 'v["cases"][0]["gates"][0]["d0"], v["margin"]')" "(0.03, 0.03)"
 equal "winner of equal ones" "$(json "$WORK/equal.json" 'v["cases"][0]["winner"], v["cases"][0]["gates"][0]["outcome"]')" \
     "(0, 'not-faster')"
 
@@ -95,6 +96,18 @@ expect 2 "no.json" wavefarm tune "$WORK/suite.json" --op gemm --device host --sp
 for space in "$TESTS_ROOT"/kernels/*/*.space.json; do
     validate knob-space "$space"
 done
+# What is shipped names kernels of this tree.
 for table in "$TESTS_ROOT"/kernels/*/*.selection.json; do
-    [ ! -e "$table" ] || validate selection "$table"
+    [ -e "$table" ] || continue
+    validate selection "$table"
+    equal "kernels of $table that no entry has" "$(python3 - "$table" "$TESTS_ROOT"/kernels/*/*.json <<'END'
+import json, sys
+have = set()
+for path in sys.argv[2:]:
+    v = json.load(open(path))
+    if v["schema"].startswith("wavefarm.kernel-entry/"):
+        have |= {x["name"] for x in v.get("variants", [v])}
+print(sorted({k["name"] for k in json.load(open(sys.argv[1]))["kernels"]} - have))
+END
+)" "[]"
 done
