@@ -12,6 +12,11 @@
 set(WF_FAIL_PATTERN
     "LeakSanitizer|AddressSanitizer|ThreadSanitizer|runtime error:")
 
+# `ctest -j5` runs two tests that compute and one of a data base beside them: those of a
+# data base (label db) wait for most of their time (5 s of processor time in 37 s), so
+# they are one stream of one slot, and the others take two slots each. What may take
+# longest begins first. Tests without a program of ours are not for the sanitizers:
+# LABELS script.
 function(wf_test_properties name)
   cmake_parse_arguments(T "SERIAL" "TIMEOUT" "LABELS" ${ARGN})
   if(NOT T_TIMEOUT)
@@ -24,9 +29,13 @@ function(wf_test_properties name)
     TIMEOUT ${T_TIMEOUT} LABELS "${T_LABELS}"
     FAIL_REGULAR_EXPRESSION "${WF_FAIL_PATTERN}"
     SKIP_RETURN_CODE 77
+    COST ${T_TIMEOUT} PROCESSORS 2
     ENVIRONMENT "WF_SOURCE_DIR=${CMAKE_SOURCE_DIR};WF_BINARY_DIR=${CMAKE_BINARY_DIR};OPENBLAS_NUM_THREADS=2")
   if(T_SERIAL)
     set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+  elseif("db" IN_LIST T_LABELS)
+    set_tests_properties(${name} PROPERTIES COST 1000 PROCESSORS 1
+      RESOURCE_LOCK data_base)
   endif()
 endfunction()
 
