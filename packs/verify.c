@@ -102,14 +102,21 @@ static enum wf_status wrong_symbol(struct verifier *v,
         wf_code_object_count(c) == 0 ? "none" : there);
 }
 
+/* Where the parameters begin. Not 0 in a cubin whose first one is aligned to 64 bytes,
+ * as tensor maps are: the constant bank's own alignment is counted in. */
+static uint32_t first_offset(const struct wf_code_kernel *k)
+{
+    return k->arg_count == 0 ? 0 : k->arg[0].offset;
+}
+
 static uint32_t explicit_bytes(const struct wf_code_kernel *k)
 {
-    uint32_t end = 0;
+    uint32_t end = first_offset(k);
     for (size_t i = 0; i < k->arg_count; i++) {
         uint64_t e = (uint64_t)k->arg[i].offset + k->arg[i].bytes;
         end = e > end && e <= UINT32_MAX ? (uint32_t)e : end;
     }
-    return end;
+    return end - first_offset(k);
 }
 
 /* Counts may differ (one struct may cover several parameters), the whole may not. */
@@ -123,7 +130,7 @@ static enum wf_status check_layout(struct verifier *v,
         uint32_t align = pack_arg_align(&l->arg[i]), n = pack_arg_bytes(&l->arg[i]);
         at = (at + align - 1) / align * align;
         if (l->arg_count == k->arg_count &&
-            (k->arg[i].offset != at || k->arg[i].bytes != n)) {
+            (k->arg[i].offset - first_offset(k) != at || k->arg[i].bytes != n)) {
             return wf_errorf(
                 v->err, WF_EINVAL,
                 "kernel %s: launches[%zu].args[%zu]: %u bytes at offset %u; "

@@ -10,11 +10,13 @@
  * (`empty`). Workgroups are as many as multiprocessors and go from tile to tile; while
  * the consumers finish one, the copies of the next go on.
  *
- * fp8: the matrix unit keeps about 14 bits of a sum. What it adds up over one stage is
- * added to f32 sums in registers, so that the loss does not grow with K.
+ * fp8: the matrix unit keeps about 14 bits of a sum. What it adds up over PROMOTE_STEPS
+ * steps of 32 k is added to f32 sums in registers, so that the loss does not grow with
+ * K.
  *
  * Knobs: A_TYPE, B_TYPE, BLOCK_M, BLOCK_N, STAGES, CONSUMERS, A_K_CONTIGUOUS,
- * B_K_CONTIGUOUS, GATE (1: op(B) has 2N columns, half of a tile's are the up half's),
+ * B_K_CONTIGUOUS, PROMOTE_STEPS (fp8: 1, 2 or 4), GATE (1: op(B) has 2N columns, half
+ * of a tile's are the up half's),
  * SPLIT_K (1: partial sums go to the workspace). Dynamic shared memory: 1024 + STAGES *
  * (BLOCK_M + BLOCK_N) * 128 + CONSUMERS * 16384 + 16 * STAGES bytes. */
 #include "kernels/gemm/problem_device.h"
@@ -136,13 +138,13 @@ WF_DEVICE void copy_operand(wf_shared_address to,
                             int batch,
                             wf_shared_address full)
 {
-    if (k_contiguous) {
+    if constexpr (k_contiguous) {
         wf_tensor_load(to, map, k, row, batch, full);
-        return;
-    }
-    WF_UNROLL
-    for (int i = 0; i < lines; i += COLUMN) {
-        wf_tensor_load(to + i * LINE, map, row + i, k, batch, full);
+    } else {
+        WF_UNROLL
+        for (int i = 0; i < lines; i += COLUMN) {
+            wf_tensor_load(to + i * LINE, map, row + i, k, batch, full);
+        }
     }
 }
 
@@ -185,14 +187,16 @@ WF_DEVICE wf_u64 b_tile(wf_shared_address stage, int step)
     return wf_wgmma_tile(at + step * (B_K_CONTIGUOUS ? 32 : 16 * LINE), BLOCK_K * LINE);
 }
 
+/* `steps` of 32 bytes of k from `first`. */
+template <int first, int steps>
 WF_DEVICE void multiply(WF_WGMMA_SUM (&sum)[BLOCK_N / 2],
                         wf_shared_address stage,
                         int block,
                         int add)
 {
     WF_UNROLL
-    for (int i = 0; i < LINE / 32; i++) {
-        wf_wgmma(sum, a_tile(stage, block, i), b_tile(stage, i), i > 0 ? 1 : add);
+    for (int i = first; i < first + steps; i++) {
+        wf_wgmma(sum, a_tile(stage, block, i), b_tile(stage, i), i > first ? 1 : add);
     }
 }
 
@@ -205,6 +209,36 @@ WF_DEVICE void release(const ring &r, int stage)
 }
 
 #if PROMOTE
+/* The sum of a few steps, in registers of its own, is added to acc. */
+template <int first>
+WF_DEVICE void add_steps(float (&acc)[BLOCK_N / 2], wf_shared_address stage, int block)
+{
+    float part[BLOCK_N / 2];
+    WF_UNROLL
+    for (int e = 0; e < BLOCK_N / 2; e++) {
+        part[e] = 0.0f;
+    }
+    wf_hold(part);
+    wf_wgmma_begin();
+    multiply<first, PROMOTE_STEPS>(part, stage, block, 0);
+    wf_wgmma_commit();
+    wf_wgmma_wait<0>();
+    wf_hold(part);
+    WF_UNROLL
+    for (int e = 0; e < BLOCK_N / 2; e++) {
+        acc[e] += part[e];
+    }
+}
+
+template <int first>
+WF_DEVICE void add_stage(float (&acc)[BLOCK_N / 2], wf_shared_address stage, int block)
+{
+    if constexpr (first < LINE / 32) {
+        add_steps<first>(acc, stage, block);
+        add_stage<first + PROMOTE_STEPS>(acc, stage, block);
+    }
+}
+
 WF_DEVICE void sum_tiles(int steps,
                          int first_block,
                          ring &r,
@@ -215,25 +249,9 @@ WF_DEVICE void sum_tiles(int steps,
         wf_mbarrier_wait(r.full + 8 * r.stage, r.parity);
         WF_UNROLL
         for (int i = 0; i < WM; i++) {
-            float part[BLOCK_N / 2];
-            WF_UNROLL
-            for (int e = 0; e < BLOCK_N / 2; e++) {
-                part[e] = 0.0f;
-            }
-            wf_hold(part);
-            wf_wgmma_begin();
-            multiply(part, r.tile(), first_block + i, 0);
-            wf_wgmma_commit();
-            wf_wgmma_wait<0>();
-            wf_hold(part);
-            if (i + 1 == WM) {
-                release(r, r.stage);
-            }
-            WF_UNROLL
-            for (int e = 0; e < BLOCK_N / 2; e++) {
-                acc[i][e] += part[e];
-            }
+            add_stage<0>(acc[i], r.tile(), first_block + i);
         }
+        release(r, r.stage);
         r.advance();
     }
 }
@@ -254,7 +272,7 @@ WF_DEVICE void sum_tiles(int steps,
         wf_wgmma_begin();
         WF_UNROLL
         for (int i = 0; i < WM; i++) {
-            multiply(acc[i], r.tile(), first_block + i, 1);
+            multiply<0, LINE / 32>(acc[i], r.tile(), first_block + i, 1);
         }
         wf_wgmma_commit();
         /* The stage before this one is read to its end. */

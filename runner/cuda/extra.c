@@ -173,9 +173,11 @@ int wf_rt_tensor_map(const struct wf_rt_tensor_map *map, void *ret_128_bytes)
                          "tensor map: type %s or swizzle of %u bytes is not possible",
                          map->dtype, map->swizzle_bytes);
     }
-    if (cuda_driver()->tensor_map_tiled == NULL) {
+    if (cuda_driver()->tensor_map_tiled == NULL ||
+        cuda_driver()->func_param_info == NULL) {
         return cuda_fail(hipErrorNotSupported,
-                         "the driver has no cuTensorMapEncodeTiled");
+                         "the driver has no cuTensorMapEncodeTiled or no "
+                         "cuFuncGetParamInfo (CUDA 12.4 has both)");
     }
     return cuda_check(
         cuda_driver()->tensor_map_tiled(ret_128_bytes, dtype, (uint32_t)map->rank,

@@ -1,7 +1,7 @@
-/* Code objects and launches. Two differences between the interfaces are bridged here:
- * the end marker of the packed argument buffer has another value, and CUDA gives a
- * kernel more than 48 KiB of dynamic shared memory only after an attribute is raised.
- */
+/* Code objects and launches. One difference between the interfaces is bridged here:
+ * CUDA gives a kernel more than 48 KiB of dynamic shared memory only after an attribute
+ * is raised. Another one in arguments.c: how packed arguments are handed over. */
+#include "runner/cuda/arguments.h"
 #include "runner/cuda/context.h"
 #include "runner/cuda/hip_api.h"
 
@@ -11,7 +11,6 @@
 
 enum {
     DEFAULT_SHARED_BYTES = 48 * 1024,
-    MAX_EXTRA = 8,
     PORTABLE_CLUSTER = 8
 };
 
@@ -142,27 +141,6 @@ static hipError_t raise_shared_limit(cu_function function, unsigned bytes)
     return error;
 }
 
-/* HIP's list of markers and values becomes CUDA's; at most MAX_EXTRA entries. */
-static hipError_t translate_extra(void **extra, void *ret[MAX_EXTRA])
-{
-    for (size_t i = 0; i + 1 < MAX_EXTRA; i += 2) {
-        if (extra[i] == HIP_LAUNCH_PARAM_END || extra[i] == NULL) {
-            ret[i] = CU_PARAM_END;
-            return hipSuccess;
-        }
-        if (extra[i] == HIP_LAUNCH_PARAM_BUFFER_POINTER) {
-            ret[i] = CU_PARAM_BUFFER_POINTER;
-        } else if (extra[i] == HIP_LAUNCH_PARAM_BUFFER_SIZE) {
-            ret[i] = CU_PARAM_BUFFER_SIZE;
-        } else {
-            break;
-        }
-        ret[i + 1] = extra[i + 1];
-    }
-    return cuda_fail(hipErrorInvalidValue,
-                     "launch: `extra` holds an unknown marker or has no end marker");
-}
-
 /* The ABI has eleven parameters. NOLINTNEXTLINE(readability-function-size) */
 hipError_t hipModuleLaunchKernel(hipFunction_t function,
                                  unsigned grid_x,
@@ -176,13 +154,13 @@ hipError_t hipModuleLaunchKernel(hipFunction_t function,
                                  void **params,
                                  void **extra)
 {
-    void *list[MAX_EXTRA];
+    struct cuda_arguments a = { .params = params };
     if (function == NULL) {
         return no_function("hipModuleLaunchKernel");
     }
     hipError_t error = cuda_bind();
     if (error == hipSuccess && extra != NULL) {
-        error = translate_extra(extra, list);
+        error = cuda_arguments(function_of(function), extra, &a);
     }
     if (error == hipSuccess) {
         error = raise_shared_limit(function_of(function), shared_bytes);
@@ -193,7 +171,7 @@ hipError_t hipModuleLaunchKernel(hipFunction_t function,
     return cuda_check(cuda_driver()->launch(function_of(function), grid_x, grid_y,
                                             grid_z, block_x, block_y, block_z,
                                             shared_bytes, (cu_stream)(void *)stream,
-                                            params, extra != NULL ? list : NULL),
+                                            a.params, a.extra),
                       "cuLaunchKernel");
 }
 
@@ -239,7 +217,7 @@ static hipError_t launch_with(hipFunction_t function,
                               hipStream_t stream,
                               void **extra)
 {
-    void *list[MAX_EXTRA];
+    struct cuda_arguments a = { .params = NULL };
     struct cu_launch_config config = { .shared_bytes = shared_bytes,
                                        .stream = (cu_stream)(void *)stream,
                                        .attribute = attribute,
@@ -250,16 +228,17 @@ static hipError_t launch_with(hipFunction_t function,
         return cuda_fail(hipErrorNotSupported,
                          "the driver has no cuLaunchKernelEx (CUDA 12.0 has it)");
     }
-    hipError_t error = extra != NULL ? translate_extra(extra, list) : hipSuccess;
+    hipError_t error =
+        extra != NULL ? cuda_arguments(function_of(function), extra, &a) : hipSuccess;
     if (error == hipSuccess) {
         error = raise_shared_limit(function_of(function), shared_bytes);
     }
     if (error != hipSuccess) {
         return error;
     }
-    return cuda_check(cuda_driver()->launch_ex(&config, function_of(function), NULL,
-                                               extra != NULL ? list : NULL),
-                      "cuLaunchKernelEx");
+    return cuda_check(
+        cuda_driver()->launch_ex(&config, function_of(function), a.params, a.extra),
+        "cuLaunchKernelEx");
 }
 
 int wf_rt_launch_cluster(hipFunction_t function,
