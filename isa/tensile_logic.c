@@ -107,14 +107,14 @@ static void as_in_names(const char *value, bool joined, char *out, size_t bytes)
                                                      : value;
     const bool word = isalpha((unsigned char)text[0]) != 0;
     for (; *text != '\0' && n + 1 < bytes; text++) {
-        if (isdigit((unsigned char)*text) != 0 || *text == '.') {
-            out[n++] = *text;
-        } else if (*text == '-') {
-            out[n++] = 'n';
-        } else if (*text == ',' && !joined) {
-            out[n++] = '_';
-        } else if (word && isupper((unsigned char)*text) != 0) {
-            out[n++] = *text;
+        const bool kept = isdigit((unsigned char)*text) != 0 || *text == '.' ||
+                          (word && isupper((unsigned char)*text) != 0);
+        const char c = kept                      ? *text
+                       : *text == '-'            ? 'n'
+                       : *text == ',' && !joined ? '_'
+                                                 : '\0';
+        if (c != '\0') {
+            out[n++] = c;
         }
     }
     out[n] = '\0';

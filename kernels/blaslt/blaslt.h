@@ -222,7 +222,7 @@ struct blaslt_pointers {
 /* Enqueues candidate `result`. Returns the library's status. */
 int blaslt_plan_run(const struct blaslt_plan *plan,
                     int result,
-                    const struct blaslt_pointers *pointers);
+                    const struct blaslt_pointers *x);
 
 /* --- choosing by time (best.c) --- */
 

@@ -174,10 +174,12 @@ Test(pair_blind, both_arms_find_the_same_tensors, .init = begin)
 {
     struct wf_pair pair = pair_measured("inputs", "right", "right", 1);
     struct wf_buf text = run(&pair, 1);
-    /* A, B, no C, D, then a workspace for each; pads have numbers at the end. */
-    for (uint32_t object = 0; object < 7; object++) {
-        cr_expect_eq(count_until_run(&text, WF_SP_ALLOC, object),
-                     object != 2 && object != 6, "object %u", object);
+    /* A, B, no C, D, no bias and scales, then a workspace for each arm; pads have numbers
+     * at the end. */
+    static const uint32_t wanted[] = { 1, 1, 0, 1, 0, 0, 0, 1, 1, 0 };
+    for (uint32_t object = 0; object < sizeof(wanted) / sizeof(wanted[0]); object++) {
+        cr_expect_eq(count_until_run(&text, WF_SP_ALLOC, object), wanted[object],
+                     "object %u", object);
     }
     /* Two guard zones each; the inputs once for both arms. */
     cr_expect_eq(count_until_run(&text, WF_SP_WRITE, 0), 3u);
