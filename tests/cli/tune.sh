@@ -95,6 +95,10 @@ expect 2 "no.json" wavefarm tune "$WORK/suite.json" --op gemm --device host --sp
     --work "$WORK/bad2"
 for space in "$TESTS_ROOT"/kernels/*/*.space.json; do
     validate knob-space "$space"
+    [ "$(json "$space" 'v["op"]')" = gemm ] || continue
+    # It fits its entry: what is there already is in the space.
+    expect 4 "" wavefarm tune gemm-five --op gemm --cases '128x*' --device host --space "$space" --budget 1ms \
+        --work "$WORK/$(basename "$space").work"
 done
 # What is shipped names kernels of this tree.
 for table in "$TESTS_ROOT"/kernels/*/*.selection.json; do
