@@ -25,3 +25,6 @@ if(WF_CUBLASLT_HEADER)
     target_include_directories(test_cublaslt_values SYSTEM PRIVATE ${WF_CUBLASLT_HEADER})
   endif()
 endif()
+wf_script_test(NAME blaslt_farm TIMEOUT 120
+  COMMAND ${dir}/blaslt_farm.sh $<TARGET_FILE_DIR:wavefarm>
+          ${CMAKE_BINARY_DIR}/packs/wavefarm-hipblaslt $<TARGET_FILE:stub_hipblaslt>)
