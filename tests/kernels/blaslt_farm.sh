@@ -27,4 +27,4 @@ grep -q '"library_choice":"hipBLASLt 1.0.0: solution index 700, workspace 4096 b
     "$WORK/there.jsonl" || fail "the choice is not in the results"
 expect 0 "no epilogue for a gated activation" wavefarm show --all "$WORK/there.jsonl"
 WAVEFARM_LIBHIPBLASLT=/nowhere/lib.so expect 4 "7 results: 7 NOT_SUPPORTED" farm "$WORK/none.jsonl"
-expect 0 "/nowhere/lib.so" wavefarm show --all "$WORK/none.jsonl"
+expect 4 "/nowhere/lib.so" wavefarm show --all "$WORK/none.jsonl"
