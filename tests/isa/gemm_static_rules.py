@@ -63,6 +63,22 @@ class Rules(unittest.TestCase):
         self.assertEqual(broken(name, symbol(mca=41, mca_nowait=80), area=64 * 64), [])
         self.assertEqual(broken(name, symbol(mca=1), area=32 * 64), [])
 
+    def test_what_is_known_may_not_get_worse(self):
+        name = "gemm_f16_mfma_256x256_nt"
+        low = broken(name, symbol(mca=80))
+        at = f"{name} s mca"
+        self.assertEqual(len(gemm_static.split_known(low, {})[0]), 1)
+        self.assertEqual(gemm_static.split_known(low, {at: 80.2}), ([], [str(low[0])]))
+        self.assertEqual(len(gemm_static.split_known(low, {at: 85})[0]), 1)
+        self.assertIn("take it out", gemm_static.split_known([], {at: 80})[0][0])
+        dear = broken("gemm_f16_mfma_256x256_tt", symbol(hot_valu_to_mfma=0.5))
+        at = "gemm_f16_mfma_256x256_tt s hot_valu_to_mfma"
+        self.assertEqual(gemm_static.split_known(dear, {at: 0.5})[0], [])
+        self.assertEqual(len(gemm_static.split_known(dear, {at: 0.3})[0]), 1)
+        for never in (symbol(vgpr_spills=1), symbol(mca=None)):
+            known = {f"{name} s vgpr_spills": 1, f"{name} s mca": 1}
+            self.assertTrue(gemm_static.split_known(broken(name, never), known)[0])
+
     def test_symbols_of_one_kernel(self):
         name = "gemm_f16_mfma_256x256_nt"
         other = copy.deepcopy(symbol())
