@@ -13,7 +13,7 @@ set(WF_FAIL_PATTERN
     "LeakSanitizer|AddressSanitizer|ThreadSanitizer|runtime error:")
 
 # `ctest -j5` runs two tests that compute and one of a data base beside them: those of a
-# data base (label db) wait for most of their time (5 s of processor time in 37 s), so
+# data base (label db) wait for most of their time (5 s of processor time in 30 s), so
 # they are one stream of one slot, and the others take two slots each. What may take
 # longest begins first. Tests without a program of ours are not for the sanitizers:
 # LABELS script.
