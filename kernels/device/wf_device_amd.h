@@ -53,11 +53,14 @@ WF_DEVICE int wf_uniform(int v)
 }
 
 /* The compiler's scheduler may carry LDS reads over the barrier and its fences (seen
- * with iglp_opt in LLVM 19), hence the boundaries around it. */
+ * with iglp_opt in LLVM 19), hence the boundaries around it; and it leaves out the wait
+ * for LDS that the fence stands for where a loop begins with it (seen in LLVM 19),
+ * hence `lgkmcnt(0)`. */
 WF_DEVICE void wf_barrier()
 {
     __builtin_amdgcn_sched_barrier(0);
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup", "local");
+    __builtin_amdgcn_s_waitcnt(0xc07f);
     __builtin_amdgcn_s_barrier();
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup", "local");
     __builtin_amdgcn_sched_barrier(0);

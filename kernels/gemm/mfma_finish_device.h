@@ -301,6 +301,13 @@ template <class config, bool is_partial> struct mfma_finisher {
     unsigned char *lds; /* this wave's */
     mfma_columns of_v, of_up;
 
+    WF_DEVICE_MEMBER static wf_u4 quad(const accumulator &all, int r)
+    {
+        typedef unsigned bits __attribute__((ext_vector_type(S * S / 64)));
+        const bits b = __builtin_bit_cast(bits, all); /* of an element clang takes 0 */
+        return wf_u4{ b[r], b[r + 1], b[r + 2], b[r + 3] };
+    }
+
     /* Block i of rows, a round's blocks of columns from j0 on. */
     WF_DEVICE_MEMBER void put(const accumulator acc[config::WM][config::WN],
                               int i,
@@ -312,12 +319,8 @@ template <class config, bool is_partial> struct mfma_finisher {
         for (int j = 0; j < round::BLOCKS; j++) {
             WF_UNROLL
             for (int r = 0; r < S * S / 64; r += 4) {
-                const accumulator &v = acc[i][j0 + j];
-                *(wf_u4 *)(row + j * S * 4 + r * 8) =
-                    wf_u4{ __builtin_bit_cast(unsigned, v[r]),
-                           __builtin_bit_cast(unsigned, v[r + 1]),
-                           __builtin_bit_cast(unsigned, v[r + 2]),
-                           __builtin_bit_cast(unsigned, v[r + 3]) };
+                const wf_u4 v = quad(acc[i][j0 + j], r);
+                *(wf_u4 *)(row + j * S * 4 + r * 8) = v;
             }
         }
     }

@@ -48,6 +48,13 @@ template <> struct mfma_accumulator<32, true> {
     typedef wf_i32x16 type;
 };
 
+template <bool is_vector> struct mfma_chunk {
+    typedef wf_u4 type;
+};
+template <> struct mfma_chunk<true> {
+    typedef wf_i32x4 type;
+};
+
 /* block_m x block_n of D by waves_m x waves_n waves, block_k of k a tile.
  *
  *   shape       16 or 32: the matrix instruction's rows and columns
@@ -73,7 +80,8 @@ template <int block_m,
           bool gate,
           bool stream,
           int iglp,
-          bool priority>
+          bool priority,
+          bool ahead>
 struct mfma_config {
     static constexpr int BM = block_m, BN = block_n, BK = block_k;
     static constexpr int WAVES_OF_M = waves_m, WAVES_OF_N = waves_n;
@@ -82,7 +90,8 @@ struct mfma_config {
     static constexpr int TYPE_A = a_type, TYPE_B = b_type;
     static constexpr bool KA = a_k, KB = b_k;
     static constexpr int LDS_STAGES = stages;
-    static constexpr bool IS_GATE = gate, IS_STREAM = stream, IS_PRIORITY = priority;
+    static constexpr bool IS_GATE = gate, IS_STREAM = stream, IS_PRIORITY = priority,
+                          READS_AHEAD = ahead;
     static constexpr int IGLP_MODE = iglp;
     static constexpr int ELEMENT = mfma_bytes_of(a_type);
     static constexpr int ROW_BYTES = block_k * ELEMENT;
@@ -96,6 +105,9 @@ struct mfma_config {
     static constexpr int STAGE_BYTES = A_BYTES + B_BYTES;
     static constexpr bool IS_WHOLE = a_type == GEMM_I8;
     typedef typename mfma_accumulator<shape, IS_WHOLE>::type accumulator;
+    /* What a lane reads at once. Of 8 bits, clang loads half of a structure again; of
+     * 16 bits, its order of whole vectors is worse. */
+    typedef typename mfma_chunk<ELEMENT == 1>::type chunk;
 
     static_assert(shape == 16 || shape == 32, "MFMA is 16 or 32");
     static_assert(a_type >= GEMM_F16 && a_type <= GEMM_I8 && b_type >= GEMM_F16 &&
@@ -116,7 +128,9 @@ struct mfma_config {
     static_assert(pad >= 0 && pad % 16 == 0, "LDS_PAD is a multiple of 16");
     static_assert(stages == 1 || stages == 2, "STAGES is 1 or 2");
     static_assert(stages * STAGE_BYTES <= 65536, "the tiles do not fit into LDS");
-    static_assert(iglp >= -1 && iglp <= 1, "IGLP is -1, 0 or 1");
+    static_assert(iglp >= -1 && iglp <= 2, "IGLP is -1, 0, 1 or 2");
+    static_assert(iglp != 1 || !ahead, "clang does not end on IGLP 1 with READ_AHEAD");
+    static_assert(!ahead || stages == 2, "READ_AHEAD needs two stages");
     static_assert(!gate || b_k, "a gated B is transposed");
     static_assert(!gate || (WN % 2 == 0 && mfma_is_power_of_two(WN)),
                   "a gated wave has 2, 4, 8 or 16 blocks of columns");
@@ -163,6 +177,7 @@ struct mfma_operand {
     static_assert(k_contiguous || (CHUNKS % UNIT_K == 0 && (ES == 2 || UNIT_K == 4)),
                   "a row contiguous tile has too few chunks for each thread: larger "
                   "BLOCK_K or fewer waves");
+    static constexpr int WRITES = k_contiguous ? CHUNKS : UNITS * VALUES; /* of LDS */
     static constexpr int GROUPS_K = config::BK / UNIT_K;
     static_assert(k_contiguous || THREADS_ALL % GROUPS_K == 0,
                   "threads do not divide over the tile's k");
@@ -177,8 +192,9 @@ struct mfma_operand {
     unsigned bytes;    /* of the window */
     int at[CHUNKS];    /* byte offsets of this thread's chunks */
     int uniform;       /* and what the same in all lanes adds to them */
-    int next, last;    /* tile that is fetched next, and the last whole one */
     wf_u4 held[CHUNKS];
+
+    static constexpr int GROUP = gate_columns > 0 ? gate_columns : 2;
 
     /* Row of memory of a tile's row, less what `up` adds. */
     WF_DEVICE_MEMBER static int row_of(int position)
@@ -186,13 +202,12 @@ struct mfma_operand {
         if (gate_columns == 0) {
             return position;
         }
-        const int half = gate_columns / 2;
-        return position / gate_columns * half + position % half;
+        return position / GROUP * (GROUP / 2) + position % (GROUP / 2);
     }
 
     WF_DEVICE_MEMBER static bool is_up(int position)
     {
-        return gate_columns != 0 && position / (gate_columns / 2 + !gate_columns) % 2;
+        return gate_columns != 0 && position / (GROUP / 2) % 2 != 0;
     }
 
     WF_DEVICE_MEMBER void begin(const void *operand,
@@ -210,8 +225,6 @@ struct mfma_operand {
         up = up_rows * ld * ES;
         rows_left = wf_min(row_count - row0, rows);
         uniform = 0;
-        next = 0;
-        last = 0;
         bytes = 0;
     }
 
@@ -229,10 +242,9 @@ struct mfma_operand {
         return wf_max(k - (inside ? 1 : 0), 0) / config::BK;
     }
 
-    /* Tiles 0 to count - 1 can be fetched; behind them the last one comes again. */
+    /* Tiles 0 to count - 1 will be fetched, each once, in their order. */
     WF_DEVICE_MEMBER void window(int count)
     {
-        last = count - 1;
         const unsigned by = (unsigned)ld * ES;
         if (k_contiguous) {
             bytes =
@@ -267,6 +279,7 @@ struct mfma_operand {
         return (wf_thread() / GROUPS_K + unit * (THREADS_ALL / GROUPS_K)) * VALUES;
     }
 
+    /* The next tile to registers. */
     WF_DEVICE_MEMBER void fetch()
     {
         const wf_buffer buffer = wf_buffer_make(k_contiguous ? base : whole, bytes);
@@ -275,14 +288,11 @@ struct mfma_operand {
             held[i] = config::IS_STREAM ? wf_buffer_stream16(buffer, at[i], uniform)
                                         : wf_buffer_load16(buffer, at[i], uniform);
         }
-        const int then = wf_min(next + 1, last);
         if (k_contiguous) {
-            uniform = then * RB;
-        } else { /* below 4 GiB; a choice of two would become vector instructions */
-            whole +=
-                (unsigned)(config::BK * ES) * (unsigned)ld & (unsigned)(next - then);
+            uniform += RB;
+        } else {
+            whole += config::BK * ld * ES;
         }
-        next = then;
     }
 
     /* Unit `unit` transposed: `values` of k for each of its rows. */
@@ -439,59 +449,124 @@ template <class config> struct mfma_reader {
     }
 
     /* Block `block` of rows, `step` reads into k. */
-    WF_DEVICE_MEMBER wf_u4 read(const unsigned char *lds, int block, int step) const
+    WF_DEVICE_MEMBER typename config::chunk read(const unsigned char *lds,
+                                                 int block,
+                                                 int step) const
     {
         const int blocks = block / ODD * ODD * config::SHAPE * config::PITCH;
-        return *(const wf_u4 *)&lds[at[block % ODD][step % STEPS] + blocks +
-                                    step / STEPS * SPAN];
+        return __builtin_bit_cast(
+            typename config::chunk,
+            *(const wf_i32x4
+                  *)&lds[at[block % ODD][step % STEPS] + blocks + step / STEPS * SPAN]);
     }
 };
 
-/* acc += A's tile * B's tile, for this wave's blocks. */
-template <class config>
-WF_DEVICE void mfma_multiply(const unsigned char *a,
-                             const unsigned char *b,
-                             const mfma_reader<config> &of_a,
-                             const mfma_reader<config> &of_b,
-                             typename config::accumulator acc[config::WM][config::WN])
-{
-    if constexpr (config::IGLP_MODE >= 0) {
-        wf_interleave<config::IGLP_MODE>();
+/* What a wave reads at once, for two matrix instructions of each pair of blocks. */
+template <class config> struct mfma_fragments {
+    typename config::chunk x[config::WM], y[config::WN];
+};
+
+/* A workgroup's tiles of one stage in LDS. */
+struct mfma_stage {
+    unsigned char *a, *b;
+};
+
+template <class config> struct mfma_engine {
+    typedef typename config::accumulator accumulator;
+    typedef mfma_fragments<config> fragments;
+    static constexpr int STEPS = config::ROW_BYTES / config::READ_BYTES; /* of a tile */
+
+    mfma_reader<config> a, b;
+
+    WF_DEVICE_MEMBER void begin()
+    {
+        a.begin(mfma_wave_m<config>());
+        b.begin(mfma_wave_n<config>());
     }
-    if (config::IS_PRIORITY) {
-        wf_priority<1>();
-    }
-    WF_UNROLL
-    for (int s = 0; s < config::ROW_BYTES / config::READ_BYTES; s++) {
-        wf_u4 x[config::WM], y[config::WN];
+
+    WF_DEVICE_MEMBER void read(fragments &f,
+                               const unsigned char *of_a,
+                               const unsigned char *of_b,
+                               int step) const
+    {
         WF_UNROLL
         for (int i = 0; i < config::WM; i++) {
-            x[i] = of_a.read(a, i, s);
+            f.x[i] = a.read(of_a, i, step);
         }
         WF_UNROLL
         for (int j = 0; j < config::WN; j++) {
-            y[j] = of_b.read(b, j, s);
+            f.y[j] = b.read(of_b, j, step);
         }
+    }
+
+    /* acc += half of the fragments' product. */
+    WF_DEVICE_MEMBER static void multiply(const fragments &f,
+                                          int half,
+                                          accumulator acc[config::WM][config::WN])
+    {
         WF_UNROLL
-        for (int half = 0; half < 2; half++) {
+        for (int i = 0; i < config::WM; i++) {
             WF_UNROLL
-            for (int i = 0; i < config::WM; i++) {
-                WF_UNROLL
-                for (int j = 0; j < config::WN; j++) {
-                    const wf_u2 u =
-                        half ? wf_u2{ x[i].z, x[i].w } : wf_u2{ x[i].x, x[i].y };
-                    const wf_u2 v =
-                        half ? wf_u2{ y[j].z, y[j].w } : wf_u2{ y[j].x, y[j].y };
-                    acc[i][j] =
-                        wf_mfma<config::TYPE_B, config::TYPE_A>(v, u, acc[i][j]);
+            for (int j = 0; j < config::WN; j++) {
+                const typename config::chunk x = f.x[i];
+                const typename config::chunk y = f.y[j];
+                const wf_u2 u = half ? wf_u2{ (unsigned)x.z, (unsigned)x.w }
+                                     : wf_u2{ (unsigned)x.x, (unsigned)x.y };
+                const wf_u2 v = half ? wf_u2{ (unsigned)y.z, (unsigned)y.w }
+                                     : wf_u2{ (unsigned)y.x, (unsigned)y.y };
+                acc[i][j] = wf_mfma<config::TYPE_B, config::TYPE_A>(v, u, acc[i][j]);
+            }
+        }
+    }
+
+    WF_DEVICE_MEMBER static void hint()
+    {
+        if constexpr (config::IGLP_MODE == 0 || config::IGLP_MODE == 1) {
+            wf_interleave<config::IGLP_MODE>();
+        }
+    }
+
+    /* The region's order, behind it: `turns` times `reads` and `writes` of LDS and
+     * `loads` of global memory, each behind its share of `matrix` instructions. */
+    template <int turns, int matrix, int reads, int writes, int loads>
+    WF_DEVICE_MEMBER static void order()
+    {
+        if constexpr (config::IGLP_MODE == 2) {
+            constexpr int parts = (reads > 0) + (writes > 0) + (loads > 0);
+            constexpr int share = reads > 0 && parts == 1 ? 1 : matrix / turns / parts;
+            WF_UNROLL
+            for (int i = 0; i < turns; i++) {
+                if constexpr (reads > 0) {
+                    wf_sched_group<WF_SCHED_LDS_READ, reads>();
+                    wf_sched_group<WF_SCHED_MFMA, share>();
+                }
+                if constexpr (writes > 0) {
+                    wf_sched_group<WF_SCHED_LDS_WRITE, writes>();
+                    wf_sched_group<WF_SCHED_MFMA, share>();
+                }
+                if constexpr (loads > 0) {
+                    wf_sched_group<WF_SCHED_VMEM_READ, loads>();
+                    wf_sched_group<WF_SCHED_MFMA, share>();
                 }
             }
         }
     }
-    if (config::IS_PRIORITY) {
-        wf_priority<0>();
+
+    /* acc += A's tile * B's tile. */
+    WF_DEVICE_MEMBER void multiply_tile(const unsigned char *of_a,
+                                        const unsigned char *of_b,
+                                        accumulator acc[config::WM][config::WN]) const
+    {
+        fragments f[STEPS];
+        hint();
+        WF_UNROLL
+        for (int s = 0; s < STEPS; s++) {
+            read(f[s], of_a, of_b, s);
+            multiply(f[s], 0, acc);
+            multiply(f[s], 1, acc);
+        }
     }
-}
+};
 
 struct mfma_nothing {
     WF_DEVICE_MEMBER void operator()(int) const
@@ -499,9 +574,91 @@ struct mfma_nothing {
     }
 };
 
+/* One tile of the loop, fragments ahead. The tile's first fragments are in registers,
+ * and the tile behind it goes into LDS and the one behind that is fetched meanwhile.
+ * Before the last matrix instructions all waves meet, so that the next tile's first
+ * fragments are read behind these, and nobody waits for LDS. */
+template <class config>
+WF_DEVICE void mfma_tile_ahead(mfma_operand_a<config> &a,
+                               mfma_operand_b<config> &b,
+                               const mfma_engine<config> &engine,
+                               mfma_fragments<config> &now,
+                               mfma_fragments<config> &then,
+                               const unsigned char *a_now,
+                               const unsigned char *b_now,
+                               unsigned char *a_then,
+                               unsigned char *b_then,
+                               typename config::accumulator acc[config::WM][config::WN])
+{
+    constexpr int steps = mfma_engine<config>::STEPS;
+    mfma_fragments<config> f[steps];
+    f[0] = now;
+    engine.hint();
+    a.store(a_then);
+    b.store(b_then);
+    a.fetch();
+    b.fetch();
+    WF_UNROLL
+    for (int s = 0; s < steps; s++) {
+        if (s + 1 < steps) {
+            engine.read(f[s + 1], a_now, b_now, s + 1);
+        }
+        engine.multiply(f[s], 0, acc);
+        if (s + 1 < steps) {
+            engine.multiply(f[s], 1, acc);
+        }
+    }
+    constexpr int pairs = config::WM * config::WN;
+    constexpr int loads =
+        mfma_operand_a<config>::CHUNKS + mfma_operand_b<config>::CHUNKS;
+    constexpr int writes =
+        mfma_operand_a<config>::WRITES + mfma_operand_b<config>::WRITES;
+    constexpr int reads = config::WM + config::WN;
+    mfma_engine<config>::template order<loads, pairs *(2 * steps - 1),
+                                        ((steps - 1) * reads + loads - 1) / loads,
+                                        writes / loads, 1>();
+    wf_barrier();
+    engine.hint();
+    if (config::IS_PRIORITY) {
+        wf_priority<1>();
+    }
+    engine.read(then, a_then, b_then, 0);
+    engine.multiply(f[steps - 1], 1, acc);
+    mfma_engine<config>::template order<reads, pairs, 1, 0, 0>();
+    if (config::IS_PRIORITY) {
+        wf_priority<0>();
+    }
+}
+
+template <class config>
+WF_DEVICE void mfma_tile(mfma_operand_a<config> &a,
+                         mfma_operand_b<config> &b,
+                         const mfma_engine<config> &engine,
+                         mfma_fragments<config> &now,
+                         mfma_fragments<config> &then,
+                         const unsigned char *a_now,
+                         const unsigned char *b_now,
+                         unsigned char *a_then,
+                         unsigned char *b_then,
+                         typename config::accumulator acc[config::WM][config::WN])
+{
+    if constexpr (config::READS_AHEAD) {
+        mfma_tile_ahead<config>(a, b, engine, now, then, a_now, b_now, a_then, b_then,
+                                acc);
+    } else {
+        wf_barrier();
+        a.store(a_then);
+        b.store(b_then);
+        a.fetch();
+        b.fetch();
+        engine.multiply_tile(a_now, b_now, acc);
+    }
+}
+
 /* acc += the product over k values of k, both operands having begun. behind(t) is
  * called when tile t has been added, in order, by all lanes alike. a0 to b1 are the
- * stages (of one: the same twice). Ends without a barrier behind the last reads. */
+ * stages (of one: a1 and b1 are not used). Ends without a barrier behind the last
+ * reads. */
 template <class config, class after>
 WF_DEVICE void mfma_sum(mfma_operand_a<config> &a,
                         mfma_operand_b<config> &b,
@@ -513,10 +670,10 @@ WF_DEVICE void mfma_sum(mfma_operand_a<config> &a,
                         typename config::accumulator acc[config::WM][config::WN],
                         const after &behind)
 {
-    mfma_reader<config> of_a, of_b;
-    of_a.begin(mfma_wave_m<config>());
-    of_b.begin(mfma_wave_n<config>());
+    constexpr bool two = config::LDS_STAGES == 2;
     const int whole = wf_min(a.whole_tiles(k), b.whole_tiles(k));
+    mfma_engine<config> engine;
+    engine.begin();
     int t = 0;
     if (whole > 0) {
         a.window(whole);
@@ -524,53 +681,63 @@ WF_DEVICE void mfma_sum(mfma_operand_a<config> &a,
         a.fetch();
         b.fetch();
     }
-    if constexpr (config::LDS_STAGES == 2) {
+    if constexpr (two) {
         if (whole > 0) {
             a.store(a0);
             b.store(b0);
+        }
+        if (whole > 1) {
             a.fetch();
             b.fetch();
         }
-        for (; t + 2 <= whole; t += 2) {
-            wf_barrier();
-            a.store(a1);
-            b.store(b1);
-            a.fetch();
-            b.fetch();
-            mfma_multiply<config>(a0, b0, of_a, of_b, acc);
-            behind(t);
-            wf_barrier();
-            a.store(a0);
-            b.store(b0);
-            a.fetch();
-            b.fetch();
-            mfma_multiply<config>(a1, b1, of_a, of_b, acc);
-            behind(t + 1);
+        if (whole >= 4) {
+            mfma_fragments<config> even, odd;
+            if constexpr (config::READS_AHEAD) {
+                wf_barrier();
+                engine.read(even, a0, b0, 0);
+            }
+            do {
+                mfma_tile<config>(a, b, engine, even, odd, a0, b0, a1, b1, acc);
+                behind(t);
+                mfma_tile<config>(a, b, engine, odd, even, a1, b1, a0, b0, acc);
+                behind(t + 1);
+                t += 2;
+            } while (t + 4 <= whole);
         }
     } else {
-        for (; t < whole; t++) {
+        for (; t + 1 < whole; t++) {
             wf_barrier();
             a.store(a0);
             b.store(b0);
             wf_barrier();
             a.fetch();
             b.fetch();
-            mfma_multiply<config>(a0, b0, of_a, of_b, acc);
+            engine.multiply_tile(a0, b0, acc);
             behind(t);
         }
     }
-    /* The odd whole tile, which is in LDS, and what could not be fetched. */
+    /* The whole tiles behind which nothing is fetched, and what cannot be fetched. */
+    bool is_there = two && t < whole;
     WF_NO_UNROLL
     for (; t * config::BK < k; t++) {
-        if (t >= whole) {
+        if (!is_there) {
             wf_barrier();
-            a.gather(a0, (wf_i64)t * config::BK,
-                     wf_min(k - t * config::BK, config::BK));
-            b.gather(b0, (wf_i64)t * config::BK,
-                     wf_min(k - t * config::BK, config::BK));
+            if (t < whole) {
+                a.store(a0);
+                b.store(b0);
+                if (t + 1 < whole) {
+                    a.fetch();
+                    b.fetch();
+                }
+            } else {
+                const int valid = wf_min(k - t * config::BK, config::BK);
+                a.gather(a0, (wf_i64)t * config::BK, valid);
+                b.gather(b0, (wf_i64)t * config::BK, valid);
+            }
         }
+        is_there = false;
         wf_barrier();
-        mfma_multiply<config>(a0, b0, of_a, of_b, acc);
+        engine.multiply_tile(a0, b0, acc);
         behind(t);
     }
 }

@@ -4,7 +4,7 @@
  *
  *   bench_emulator_gemm CODE-OBJECT [M N K [REPEATS]]
  *
- * The kernel is gemm_f16_mfma_256x256_nt's or _128x128_nt's. */
+ * The kernel is that of tests/emulator/gemm_f16.hip, 128 x 128 (mutant-gemm-nt.co). */
 #include "core/parse.h"
 #include "tests/bench/bench.h"
 #include "tests/emulator/kernel_arguments.h"
@@ -96,7 +96,7 @@ int main(int argc, char **argv)
     int64_t n = argc > 3 ? number(argv[3], "N") : 1024;
     int64_t k = argc > 4 ? number(argv[4], "K") : 1024;
     unsigned repeats = argc > 5 ? (unsigned)number(argv[5], "REPEATS") : 5;
-    int64_t tile = strstr(argv[1], "128x128") ? 128 : 256;
+    int64_t tile = strstr(argv[1], "256x256") ? 256 : 128;
     struct program p = program_open(argv[1]);
     struct gemm_arguments args = { .m = (int32_t)m,
                                    .n = (int32_t)n,

@@ -58,6 +58,54 @@ static void amd_mfma(int m,
     }
 }
 
+/* Of any type. Operands: shape, type of A, type of B (numbers of
+ * kernels/gemm/problem_device.h) at 0, A at 16, B at 24, C at 32. Sums of i8 are i32.
+ */
+static double amd_value(const unsigned char *bytes, int type, int index)
+{
+    uint16_t half;
+    switch (type) {
+    case 0:
+        return (double)half_at(bytes, index);
+    case 1:
+        memcpy(&half, bytes + 2 * index, sizeof half);
+        return (double)wf_bf16_to_f32(half);
+    case 2:
+        return (double)wf_fp8_to_f32(WF_E4M3FNUZ, bytes[index]);
+    case 3:
+        return (double)wf_fp8_to_f32(WF_E5M2FNUZ, bytes[index]);
+    default:
+        return (double)(signed char)bytes[index];
+    }
+}
+
+static void amd_mfma_typed(unsigned char in[][LOCKSTEP_MAX_BYTES],
+                           unsigned char out[][LOCKSTEP_MAX_BYTES])
+{
+    int of[3];
+    memcpy(of, in[0], sizeof of);
+    const int m = of[0];
+    const int slots = of[1] < 2 ? 4 : 8; /* values of a lane */
+    const int r = 64 / m;
+    const int c = m == 16 ? 32 : 64;
+    for (int i = 0; i < m * m; i++) {
+        const int row = i / m;
+        const int column = i % m;
+        const int reg = row / (4 * r) * 4 + row % 4;
+        const int lane = row / 4 % r * m + column;
+        double sum = 0;
+        for (int k = 0; k < slots * r; k++) {
+            sum += amd_value(in[k / slots * m + row] + 16, of[1], k % slots) *
+                   amd_value(in[k / slots * m + column] + 24, of[2], k % slots);
+        }
+        int whole;
+        memcpy(&whole, in[lane] + c + 4 * reg, sizeof whole);
+        whole = (int)((unsigned)whole + (unsigned)(int)(of[1] == 4 ? sum : 0));
+        const float result = (float)((double)float_at(in[lane] + c, reg) + sum);
+        memcpy(out[lane] + 4 * reg, of[1] == 4 ? (const void *)&whole : &result, 4);
+    }
+}
+
 /* Operand layout: A at 0 (16 bytes), B at 16, C at 24. */
 static void nvidia_mma(float (*value)(const unsigned char *bytes, int index),
                        unsigned char in[][LOCKSTEP_MAX_BYTES],
@@ -144,8 +192,8 @@ void lockstep_compute(enum lockstep_op op,
     case LOCKSTEP_SHUFFLE_XOR:
         shuffle_xor(lanes, in, out);
         break;
-    case LOCKSTEP_MFMA_32X32X8:
-        amd_mfma(32, 8, 64, in, out);
+    case LOCKSTEP_MFMA:
+        amd_mfma_typed(in, out);
         break;
     case LOCKSTEP_MFMA_16X16X16:
         amd_mfma(16, 16, 16, in, out);

@@ -16,6 +16,9 @@
 
 typedef float wf_f32x4 __attribute__((ext_vector_type(4)));
 typedef float wf_f32x16 __attribute__((ext_vector_type(16)));
+typedef float wf_f32x2 __attribute__((ext_vector_type(2)));
+typedef int wf_i32x4 __attribute__((ext_vector_type(4)));
+typedef int wf_i32x16 __attribute__((ext_vector_type(16)));
 
 WF_DEVICE int wf_thread()
 {
@@ -158,26 +161,79 @@ WF_DEVICE wf_buffer wf_buffer_make(const void *base, unsigned bytes)
     return wf_buffer{ (const char *)base, bytes };
 }
 
+/* Any byte may be the first; each dword is in the window or reads as 0. */
 WF_DEVICE wf_u4 wf_buffer_load16(wf_buffer b, int offset, int uniform_offset)
 {
-    const unsigned at = (unsigned)offset + (unsigned)uniform_offset;
-    if (at >= b.bytes) {
-        return wf_u4{ 0, 0, 0, 0 };
+    const unsigned long at = (unsigned long)(unsigned)offset + (unsigned)uniform_offset;
+    unsigned v[4] = { 0, 0, 0, 0 };
+    for (int i = 0; i < 4; i++) {
+        if (at + 4 * (unsigned)i + 4 <= b.bytes) {
+            __builtin_memcpy(&v[i], b.base + at + 4 * i, 4);
+        }
     }
-    /* What hardware does with a load that straddles the end is not relied on. */
-    lockstep_require(at + 16 <= b.bytes, "a buffer load straddles the buffer's end");
-    return wf_load16(b.base + at);
+    return wf_u4{ v[0], v[1], v[2], v[3] };
 }
 
-WF_DEVICE wf_f32x16 wf_mfma_32x32x8(wf_u2 a, wf_u2 b, wf_f32x16 c)
+WF_DEVICE wf_u4 wf_buffer_stream16(wf_buffer b, int offset, int uniform_offset)
+{
+    return wf_buffer_load16(b, offset, uniform_offset);
+}
+
+WF_DEVICE wf_u4 wf_load16_any(const void *p)
+{
+    wf_u4 v;
+    __builtin_memcpy(&v, p, sizeof v);
+    return v;
+}
+
+WF_DEVICE void wf_store16_any(void *p, wf_u4 v)
+{
+    __builtin_memcpy(p, &v, sizeof v);
+}
+
+WF_DEVICE unsigned wf_bytes_of(unsigned lo, unsigned hi, unsigned selector)
+{
+    const wf_u64 both = (wf_u64)hi << 32 | lo;
+    unsigned r = 0;
+    for (int i = 0; i < 4; i++) {
+        r |= (unsigned)(both >> (selector >> 8 * i & 7) * 8 & 0xff) << 8 * i;
+    }
+    return r;
+}
+
+/* The accumulator says the shape; types are numbers of problem_device.h. */
+template <int ta, int tb, class accumulator>
+WF_DEVICE accumulator wf_mfma(wf_u2 a, wf_u2 b, accumulator c)
 {
     struct {
+        int shape, of_a, of_b, unused;
         wf_u2 a, b;
-        wf_f32x16 c;
-    } in = { a, b, c };
-    wf_f32x16 out;
-    lockstep_exchange(LOCKSTEP_MFMA_32X32X8, &in, sizeof in, &out, sizeof out);
+        accumulator c;
+    } in = { sizeof c == 16 ? 16 : 32, ta, tb, 0, a, b, c };
+    accumulator out;
+    lockstep_exchange(LOCKSTEP_MFMA, &in, sizeof in, &out, sizeof out);
     return out;
+}
+
+WF_DEVICE void wf_wave_barrier()
+{
+    (void)wf_shuffle_xor(0.0f, 0);
+}
+
+template <int mode> WF_DEVICE void wf_interleave()
+{
+}
+
+#define WF_SCHED_MFMA      0x008
+#define WF_SCHED_VMEM_READ 0x020
+#define WF_SCHED_LDS_READ  0x100
+#define WF_SCHED_LDS_WRITE 0x200
+template <int kind, int count> WF_DEVICE void wf_sched_group()
+{
+}
+
+template <int priority> WF_DEVICE void wf_priority()
+{
 }
 
 WF_DEVICE wf_f32x4 wf_mfma_16x16x16(wf_u2 a, wf_u2 b, wf_f32x4 c)
@@ -189,10 +245,6 @@ WF_DEVICE wf_f32x4 wf_mfma_16x16x16(wf_u2 a, wf_u2 b, wf_f32x4 c)
     wf_f32x4 out;
     lockstep_exchange(LOCKSTEP_MFMA_16X16X16, &in, sizeof in, &out, sizeof out);
     return out;
-}
-
-WF_DEVICE void wf_interleave_matrix_loop()
-{
 }
 
 /* --- sm_90 --- */

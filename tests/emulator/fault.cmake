@@ -12,7 +12,7 @@ endif()
 set(kernel_words -I${CMAKE_SOURCE_DIR} -DWF_DEVICE_AMD)
 set(gemm_words ${kernel_words} -DWAVES_M=2 -DWAVES_N=2 -DA_K_CONTIGUOUS=1
   -DANY_ALIGNMENT=1)
-set(gemm ../../kernels/gemm/gemm_f16_mfma.hip)
+set(gemm gemm_f16.hip)
 wf_gfx942_object(gemm_nt mutant-gemm-nt ${gemm} ${gemm_words} -DBLOCK_M=128
   -DBLOCK_N=128 -DWAVES_PER_SIMD=2 -DB_K_CONTIGUOUS=1 -DSPLIT_K=0)
 wf_gfx942_object(gemm_nn mutant-gemm-nn ${gemm} ${gemm_words} -DBLOCK_M=128

@@ -1,5 +1,5 @@
 /* Arguments of our own gfx942 kernels as their entries
- * (kernels/gemm/gemm_f16_mfma.json, kernels/attention/paged_decode_mfma.json) lay them
+ * (the gemm of tests/emulator/gemm_f16.hip, kernels/attention/paged_decode_mfma.json) lay them
  * out. */
 #ifndef WF_TESTS_EMULATOR_KERNEL_ARGUMENTS_H
 #define WF_TESTS_EMULATOR_KERNEL_ARGUMENTS_H

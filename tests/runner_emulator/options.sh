@@ -60,7 +60,7 @@ equal "time" "$(json "$WORK/result.json" '[(r["answer"], r["time"]) for r in v]'
 # Tables: of a run, and of its file later.
 expect 0 "1 results: 1 PASS" wavefarm run "$WORK/product.json" --device emulator --pack "$ours" \
     --kernels gemm_f16_mfma_128x128_nn --no-measure --counters --out "$WORK/run.jsonl"
-[[ $OUTPUT == *"counter (model)"*wf_gemm_f16*unit* ]] || fail "no table: $OUTPUT"
+[[ $OUTPUT == *"counter (model)"*wf_gemm*unit* ]] || fail "no table: $OUTPUT"
 [[ $OUTPUT == *"checks and counters cost "*" times"* ]] || fail "no cost: $OUTPUT"
 table=$(sed -n '/^counter (model)/,/^$/p' <<<"$OUTPUT" | grep -E '^[a-z0-9_.]+ ')
 for row in instructions.mfma mfma_flops global_lines lds_conflict_cycles cycles.at_least; do
