@@ -340,6 +340,7 @@ static enum wf_status model_entry(struct tune *t,
     st = st == WF_OK ? count_both(t, c, e, &whole, s, err) : st;
     if (st == WF_OK && e->has_model && tune_entry_in(t, e)) {
         st = predict(t, c, e, &whole, err);
+        e->has_model = isfinite(e->cycles); /* it launches something else */
     }
     wf_case_free(s[0].c);
     wf_case_free(s[1].c);

@@ -141,17 +141,17 @@ static double of_launch(const struct wf_tune_model *m,
 double wf_tune_cycles(const struct wf_tune_model *m, const struct wf_tune_problem *p)
 {
     double sum = 0;
-    if (p->launches != m->launches || !(p->cu_count >= 1)) {
+    if (p->launches > m->launches || p->launches == 0 || !(p->cu_count >= 1)) {
         return (double)NAN;
     }
-    for (size_t i = 0; i < m->launches; i++) {
+    for (size_t i = 0; i < p->launches; i++) {
         if (strcmp(m->launch[i].symbol, p->symbol[i]) != 0) {
             return (double)NAN;
         }
         sum += of_launch(m, p, i);
     }
     return fmax(sum, p->bytes / WF_TUNE_HBM_BYTES_A_CYCLE) +
-           (double)m->launches * WF_TUNE_LAUNCH_CYCLES;
+           (double)p->launches * WF_TUNE_LAUNCH_CYCLES;
 }
 
 double wf_tune_fill(double m,

@@ -94,7 +94,8 @@ struct wf_tune_problem {
     double cu_count;
 };
 
-/* NAN where the launches (by their symbols) are not those of the model. */
+/* NAN where the launches (by their symbols) are not those that the model begins with: a
+ * problem that is not split leaves out the sum that the small problem had. */
 double wf_tune_cycles(const struct wf_tune_model *m, const struct wf_tune_problem *p);
 /* Part of the compute units' rounds that have work, and of the tiles that are inside
  * the problem: what wave quantisation and padding leave, 0 to 1. `tile_m`, `tile_n` 0:

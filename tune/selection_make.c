@@ -206,13 +206,33 @@ static enum wf_status add_row(struct making *m,
 
 /* --- tables --- */
 
+/* What the device is, and nothing of the machine that it is in. */
+static enum wf_status note_device(struct wf_json *o,
+                                  const struct wf_json *device,
+                                  struct wf_error *err)
+{
+    static const char *const copied[] = { "runtime",   "model",  "name",    "arch",
+                                          "partition", "driver", "cu_count" };
+    struct wf_json *d = wf_json_object();
+    enum wf_status st = WF_OK;
+    for (size_t i = 0; i < sizeof(copied) / sizeof(copied[0]) && st == WF_OK; i++) {
+        const struct wf_json *v = wf_json_find(device, copied[i]);
+        st = v != NULL ? wf_json_set_copy(d, copied[i], v, err) : st;
+    }
+    if (st != WF_OK) {
+        wf_json_free(d);
+        return st;
+    }
+    return wf_json_set_take(o, "device", d, err);
+}
+
 static enum wf_status note_source(struct making *m,
                                   const struct wf_json *table,
                                   const char *sha256,
                                   struct wf_error *err)
 {
-    static const char *const copied[] = { "created", "commit", "dirty",
-                                          "device",  "packs",  "tool" };
+    static const char *const copied[] = { "created", "commit",    "dirty",
+                                          "packs",   "compilers", "tool" };
     struct wf_json *o = wf_json_object();
     const struct wf_json *p = wf_json_find(table, "provenance");
     enum wf_status st = wf_json_set_string(o, "table_sha256", sha256, err);
@@ -222,6 +242,8 @@ static enum wf_status note_source(struct making *m,
         const struct wf_json *v = wf_json_find(p, copied[i]);
         st = v != NULL ? wf_json_set_copy(o, copied[i], v, err) : st;
     }
+    const struct wf_json *device = wf_json_find(p, "device");
+    st = st == WF_OK && device != NULL ? note_device(o, device, err) : st;
     if (st != WF_OK) {
         wf_json_free(o);
         return st;

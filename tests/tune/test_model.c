@@ -71,6 +71,9 @@ Test(model, other_launches_are_unknown_and_json_keeps_every_bit)
     cr_assert_eq(wf_tune_model_json(&m, &json, NULL), WF_OK);
     cr_assert_eq(wf_tune_model_parse(json, &again, NULL), WF_OK);
     cr_expect(wf_tune_cycles(&m, &p) == wf_tune_cycles(&again, &p));
+    p.launches = 2; /* more than the model knows */
+    cr_expect(isnan(wf_tune_cycles(&m, &p)));
+    p.launches = 1;
     p.symbol[0] = "other";
     cr_expect(isnan(wf_tune_cycles(&m, &p)));
     cr_assert_eq(wf_json_set_f64(json, "mca", 83, NULL),
