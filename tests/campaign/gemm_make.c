@@ -385,7 +385,7 @@ static bool make_loop(struct draw *d)
 static bool make_silu_cost(struct draw *d)
 {
     d->w.size = (struct gemm_shape){ tile_m(d), d->cell->tiles.n, 4096 };
-    return draw_mode(d, GEMM_SCALED_NONE, GEMM_ACT_NONE);
+    return d->cell->a != WF_I8 && draw_mode(d, GEMM_SCALED_NONE, GEMM_ACT_NONE);
 }
 
 static bool make_five(struct draw *d)

@@ -264,6 +264,25 @@ Test(gemm_cases, every_kind_can_be_made_and_is_the_same_again)
     close_shelf(&s);
 }
 
+/* What i8 has not (bias, activations, scales) is left out, not asked for. */
+Test(gemm_cases, integers_have_what_the_op_gives_them)
+{
+    struct shelf s;
+    struct wf_error err = { 0 };
+    cr_assert_eq(open_shelf(&s, TILE, "a_type == 'i8'", "1", &err), WF_OK, "%s",
+                 err.text);
+    for (int k = 0; k < GEMM_KIND_FIVE; k++) {
+        const bool has_not = k == GEMM_KIND_BIAS || k == GEMM_KIND_SCALE_ROW ||
+                             k == GEMM_KIND_SCALE_128 || k == GEMM_KIND_SILU ||
+                             k == GEMM_KIND_GATE || k == GEMM_KIND_SILU_COST;
+        for (size_t i = 0; i < 6; i++) {
+            cr_expect_eq(make(&s, (enum gemm_kind)k, i).count == 0, has_not, "%s",
+                         gemm_kind_name((enum gemm_kind)k));
+        }
+    }
+    close_shelf(&s);
+}
+
 /* The leading dimension is the largest that the kernel takes, of those tried. */
 Test(gemm_cases, what_a_kernel_does_not_take_is_drawn_again_or_left_out)
 {
