@@ -213,6 +213,13 @@ WF_DEVICE wf_u4 wf_buffer_stream16(wf_buffer b, int offset, int uniform_offset)
         wf_u4, __builtin_amdgcn_raw_buffer_load_b128(b, offset, uniform_offset, 2));
 }
 
+/* One aligned value; outside of the window it is 0. */
+WF_DEVICE float wf_buffer_load_float(wf_buffer b, int offset, int uniform_offset)
+{
+    return __builtin_bit_cast(
+        float, __builtin_amdgcn_raw_buffer_load_b32(b, offset, uniform_offset, 0));
+}
+
 /* Global memory at any address. */
 WF_DEVICE wf_u4 wf_load16_any(const void *p)
 {
