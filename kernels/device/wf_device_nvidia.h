@@ -169,6 +169,38 @@ WF_DEVICE float wf_shuffle_xor(float v, int mask)
     return r;
 }
 
+/* v of the lane `distance` below; the lowest lanes get any lane's. */
+WF_DEVICE int wf_shuffle_up(int v, int distance)
+{
+    int r;
+    asm volatile("shfl.sync.up.b32 %0, %1, %2, 0, 0xffffffff;"
+                 : "=r"(r)
+                 : "r"(v), "r"(distance));
+    return r;
+}
+
+/* Bit l: whether it is true in lane l. */
+WF_DEVICE wf_u64 wf_ballot(bool v)
+{
+    unsigned r;
+    asm volatile("{\n\t.reg .pred p;\n\t"
+                 "setp.ne.u32 p, %1, 0;\n\t"
+                 "vote.sync.ballot.b32 %0, p, 0xffffffff;\n\t}"
+                 : "=r"(r)
+                 : "r"((unsigned)v));
+    return r;
+}
+
+/* v of one lane, the same in all. */
+WF_DEVICE int wf_value_of_lane(int v, int lane)
+{
+    int r;
+    asm volatile("shfl.sync.idx.b32 %0, %1, %2, 0x1f, 0xffffffff;"
+                 : "=r"(r)
+                 : "r"(v), "r"(lane));
+    return r;
+}
+
 /* Read once, through the read-only path, not kept in L1. */
 WF_DEVICE wf_u4 wf_load16(const void *p)
 {
