@@ -85,6 +85,23 @@ expect 0 "e_one" "${tune[@]}" --cases one --kernels "e_*" --work "$WORK/int" --t
 [ "$(wc -l <"$WORK/int/journal.jsonl")" -gt "$lines" ] || fail "it did not go on"
 equal "nothing twice" "$(sed 1d "$WORK/int/journal.jsonl" | grep -o '"key":.*' | sort | uniq -d)" ""
 
+# --- modelled: counters, no gates and no times; where this build has kernels for gfx942 ---
+if [ -e "$1/../packs/wavefarm-gfx942/pack.json" ]; then
+    cat >"$WORK/f16.json" <<'END'
+{"schema": "wavefarm.suite/1", "name": "f16", "description": "d",
+ "cases": [{"name": "c", "op": "gemm", "trans_b": "T", "a_type": "f16", "M": 130, "N": 64, "K": 64}]}
+END
+    expect 0 "modelled" wavefarm tune "$WORK/f16.json" --op gemm --kernels 'gemm_f16_mfma_128x128_nt' --no-mca \
+        --out "$WORK/m.json"
+    validate tuning "$WORK/m.json"
+    equal "what is known" "$(json "$WORK/m.json" 'v["basis"], v["cases"][0]["gates"], [("time_ns" in c,
+        c["cycles"] > 8000, c["problem"]["workgroups"]) for c in v["cases"][0]["candidates"]]')" \
+        "('modelled', [], [(False, True, [2])])"
+    expect 0 "decides as the table says" wavefarm tune replay "$WORK/m.json"
+    sed 's/"cycles": [0-9.]*/"cycles": 9999/' "$WORK/m.json" >"$WORK/other.json"
+    expect 1 "not what its model gives" wavefarm tune replay "$WORK/other.json"
+fi
+
 # --- bad input ---
 expect 2 "--op" wavefarm tune "$WORK/suite.json" --device host --out "$WORK/x.json"
 expect 2 "--out TABLE" wavefarm tune "$WORK/suite.json" --op gemm
