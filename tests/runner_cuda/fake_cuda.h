@@ -19,6 +19,8 @@ struct fake_cuda {
     struct cu_launch_attribute attribute;
     int tensor_dtype, tensor_swizzle, tensor_rank;
     unsigned memset_value;
+    size_t first_parameter; /* offset of the first of two parameters (16, 8 bytes) */
+    void *param[2];         /* of the last launch; NULL: it had a packed buffer */
 };
 
 struct fake_cuda *fake_cuda_state(void);

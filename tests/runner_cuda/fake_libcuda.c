@@ -307,6 +307,21 @@ static void remember_extra(void **extra)
     }
 }
 
+CUDA(cuFuncGetParamInfo,
+     cu_function function,
+     size_t index,
+     size_t *offset,
+     size_t *bytes)
+{
+    (void)function;
+    if (index > 1) {
+        return 1; /* there are two */
+    }
+    *offset = state.first_parameter + 16 * index;
+    *bytes = index == 0 ? 16 : 8;
+    return called("cuFuncGetParamInfo");
+}
+
 CUDA(cuLaunchKernel,
      cu_function function,
      unsigned gx,
@@ -322,7 +337,10 @@ CUDA(cuLaunchKernel,
 {
     (void)function;
     (void)stream;
-    (void)params;
+    memset(state.param, 0, sizeof state.param);
+    if (params != NULL) {
+        memcpy(state.param, params, sizeof state.param);
+    }
     const unsigned grid[3] = { gx, gy, gz };
     const unsigned block[3] = { bx, by, bz };
     memcpy(state.grid, grid, sizeof grid);

@@ -212,6 +212,31 @@ Test(cuda_runtime, the_argument_buffer_gets_cudas_end_marker, .init = setup)
     cr_assert_null(strstr(fake->calls, "cuFuncSetAttribute"));
 }
 
+Test(cuda_runtime, parameters_that_do_not_begin_at_0_get_addresses, .init = setup)
+{
+    cr_assert_eq(launch(0), hipSuccess);
+    cr_assert_null(fake->param[0]);
+    fake->first_parameter = 48;
+    cr_assert_eq(launch(0), hipSuccess);
+    cr_assert_eq(fake->extra[0], (void *)UINTPTR_MAX, "a buffer as well");
+    cr_assert_not_null(fake->param[0]);
+    cr_assert_eq((char *)fake->param[1] - (char *)fake->param[0], 16);
+}
+
+Test(cuda_runtime, arguments_that_are_not_the_parameters_are_refused, .init = setup)
+{
+    static char args[32];
+    size_t bytes = sizeof args;
+    void *extra[] = { HIP_LAUNCH_PARAM_BUFFER_POINTER, args,
+                      HIP_LAUNCH_PARAM_BUFFER_SIZE, &bytes, HIP_LAUNCH_PARAM_END };
+    cr_assert_eq(launch(0), hipSuccess);
+    fake->first_parameter = 48;
+    cr_assert_eq(hip.hipModuleLaunchKernel((hipFunction_t)fake, 1, 1, 1, 1, 1, 1, 0,
+                                           NULL, NULL, extra),
+                 hipErrorInvalidValue);
+    cr_assert(said(hipErrorInvalidValue, "32 bytes of arguments"));
+}
+
 Test(cuda_runtime, an_argument_list_without_an_end_is_refused, .init = setup)
 {
     void *extra[] = { HIP_LAUNCH_PARAM_BUFFER_POINTER, NULL, (void *)0x99, NULL };
