@@ -75,7 +75,10 @@ expect 2 "no built-in selection" wavefarm run "$WORK/suite.json" --pack "$WORK/p
 expect 4 "budget" "${tune[@]}" --work "$WORK/budget" --budget 1ms
 env --default-signal=INT "${tune[@]}" --cases one --kernels "e_*" --work "$WORK/int" --top 1 >"$WORK/int.out" 2>&1 &
 pid=$!
-until_true 30 eval '[ "$(cat "$WORK/int/journal.jsonl" 2>/dev/null | wc -l)" -ge 2 ]'
+begun() {
+    [ -e "$WORK/int/journal.jsonl" ] && [ "$(wc -l <"$WORK/int/journal.jsonl")" -ge 2 ]
+}
+until_true 30 begun
 kill -INT "$pid"
 code=0
 wait "$pid" || code=$?
