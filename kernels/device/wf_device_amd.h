@@ -240,12 +240,20 @@ WF_DEVICE void wf_store16_any(void *p, wf_u4 v)
 #define WF_MATRIX_E5M2 3
 #define WF_MATRIX_I8   4
 
+/* By way of a vector: of two words that are shifted together, clang makes a load of
+ * its own. */
+WF_DEVICE long wf_matrix_bytes(wf_u2 v)
+{
+    typedef unsigned pair __attribute__((ext_vector_type(2)));
+    return __builtin_bit_cast(long, (pair){ v.x, v.y });
+}
+
 #define WF_MFMA_16BIT(shape, suffix, type)            \
     return __builtin_amdgcn_mfma_f32_##shape##suffix( \
         __builtin_bit_cast(type, a), __builtin_bit_cast(type, b), c, 0, 0, 0)
 #define WF_MFMA_8BIT(result, shape, suffix)                  \
     return __builtin_amdgcn_mfma_##result##_##shape##suffix( \
-        __builtin_bit_cast(long, a), __builtin_bit_cast(long, b), c, 0, 0, 0)
+        wf_matrix_bytes(a), wf_matrix_bytes(b), c, 0, 0, 0)
 #define WF_MFMA_FLOAT(shape16, shape8)                                   \
     typedef short i16x4 __attribute__((ext_vector_type(4)));             \
     static_assert(ta <= WF_MATRIX_E5M2 && (ta < 2) == (tb < 2) &&        \

@@ -29,13 +29,6 @@ template <> struct mfma_accumulator<32, true> {
     typedef wf_i32x16 type;
 };
 
-template <bool is_vector> struct mfma_chunk {
-    typedef wf_u4 type;
-};
-template <> struct mfma_chunk<true> {
-    typedef wf_i32x4 type;
-};
-
 /* block_m x block_n of D by waves_m x waves_n waves, block_k of k a tile.
  *
  *   shape       16 or 32: the matrix instruction's rows and columns
@@ -86,9 +79,6 @@ struct mfma_config {
     static constexpr int STAGE_BYTES = A_BYTES + B_BYTES;
     static constexpr bool IS_WHOLE = a_type == GEMM_I8;
     typedef typename mfma_accumulator<shape, IS_WHOLE>::type accumulator;
-    /* What a lane reads at once. Of 8 bits, clang loads half of a structure again; of
-     * 16 bits, its order of whole vectors is worse. */
-    typedef typename mfma_chunk<ELEMENT == 1>::type chunk;
 
     static_assert(shape == 16 || shape == 32, "MFMA is 16 or 32");
     static_assert(a_type >= GEMM_F16 && a_type <= GEMM_I8 && b_type >= GEMM_F16 &&

@@ -307,21 +307,18 @@ template <class config> struct mfma_reader {
     }
 
     /* Block `block` of rows, `step` reads into k. */
-    WF_DEVICE_MEMBER typename config::chunk read(const unsigned char *lds,
-                                                 int block,
-                                                 int step) const
+    WF_DEVICE_MEMBER wf_u4 read(const unsigned char *lds, int block, int step) const
     {
         const int blocks = block / ODD * ODD * config::SHAPE * config::PITCH;
         return __builtin_bit_cast(
-            typename config::chunk,
-            *(const wf_i32x4
-                  *)&lds[at[block % ODD][step % STEPS] + blocks + step / STEPS * SPAN]);
+            wf_u4, *(const wf_i32x4 *)&lds[at[block % ODD][step % STEPS] + blocks +
+                                           step / STEPS * SPAN]);
     }
 };
 
 /* What a wave reads at once, for two matrix instructions of each pair of blocks. */
 template <class config> struct mfma_fragments {
-    typename config::chunk x[config::WM], y[config::WN];
+    wf_u4 x[config::WM], y[config::WN];
 };
 
 template <class config> struct mfma_engine {
@@ -361,12 +358,10 @@ template <class config> struct mfma_engine {
         for (int i = 0; i < config::WM; i++) {
             WF_UNROLL
             for (int j = 0; j < config::WN; j++) {
-                const typename config::chunk x = f.x[i];
-                const typename config::chunk y = f.y[j];
-                const wf_u2 u = half ? wf_u2{ (unsigned)x.z, (unsigned)x.w }
-                                     : wf_u2{ (unsigned)x.x, (unsigned)x.y };
-                const wf_u2 v = half ? wf_u2{ (unsigned)y.z, (unsigned)y.w }
-                                     : wf_u2{ (unsigned)y.x, (unsigned)y.y };
+                const wf_u4 x = f.x[i];
+                const wf_u4 y = f.y[j];
+                const wf_u2 u = half ? wf_u2{ x.z, x.w } : wf_u2{ x.x, x.y };
+                const wf_u2 v = half ? wf_u2{ y.z, y.w } : wf_u2{ y.x, y.y };
                 acc[i][j] = wf_mfma<config::TYPE_B, config::TYPE_A>(v, u, acc[i][j]);
             }
         }
