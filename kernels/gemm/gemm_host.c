@@ -1,6 +1,8 @@
-/* The library's entry: two kernels over one way to read the problem.
+/* The library's entry: two ways to multiply over one way to read the problem.
  *   gemm_openblas  float types: OpenBLAS, f32 sums (f64 for f64)
  *   gemm_i8_c      i8 operands: plain C, i32 sums
+ *   grouped_openblas, grouped_i8_c: the same, group by group; where the groups are is
+ *                  read from `offsets` at each launch, as on a device
  * Everything is allocated in prepare, so that launch does work only. */
 #include "kernels/gemm/gemm_host.h"
 
@@ -130,16 +132,49 @@ static int prepare_i8(const struct wf_lib_problem *problem,
     return prepare(true, problem, device, ret_state, message, message_bytes);
 }
 
+static int multiply(struct state *s,
+                    const struct host_gemm *g,
+                    char *message,
+                    size_t message_bytes)
+{
+    if (s->blas != NULL) {
+        host_blas_run(s->blas, g);
+        return WF_LIB_OK;
+    }
+    const int rc = host_i8_run(s->i8, g);
+    if (rc != WF_LIB_OK) {
+        (void)snprintf(message, message_bytes, "a worker thread failed");
+    }
+    return rc;
+}
+
 static int launch(void *arg, char *message, size_t message_bytes)
 {
     struct state *s = arg;
-    if (s->blas != NULL) {
-        host_blas_run(s->blas, &s->g);
-        return WF_LIB_OK;
-    }
-    const int rc = host_i8_run(s->i8, &s->g);
-    if (rc != WF_LIB_OK) {
-        (void)snprintf(message, message_bytes, "a worker thread failed");
+    return multiply(s, &s->g, message, message_bytes);
+}
+
+static int launch_groups(void *arg, char *message, size_t message_bytes)
+{
+    struct state *s = arg;
+    int64_t at = 0;
+    int rc = WF_LIB_OK;
+    for (int64_t b = 0; b < s->g.batch && rc == WF_LIB_OK; b++) {
+        const int64_t begin = s->g.offsets[b];
+        const int64_t end = s->g.offsets[b + 1];
+        if (begin != at || end < begin || end > s->g.m) {
+            (void)snprintf(
+                message, message_bytes,
+                "offsets of group %lld are %lld and %lld: groups must lie one "
+                "after the other in %lld rows",
+                (long long)b, (long long)begin, (long long)end, (long long)s->g.m);
+            return WF_LIB_FAILED;
+        }
+        if (end > begin) {
+            const struct host_gemm g = host_group(&s->g, b, begin, end);
+            rc = multiply(s, &g, message, message_bytes);
+        }
+        at = end;
     }
     return rc;
 }
@@ -158,6 +193,18 @@ const struct wf_library_v1 *wf_library_kernels_v1(void)
           .supports = supports_i8,
           .prepare = prepare_i8,
           .launch = launch,
+          .destroy = destroy },
+        { .name = "grouped_openblas",
+          .op = "grouped_gemm",
+          .supports = supports_float,
+          .prepare = prepare_float,
+          .launch = launch_groups,
+          .destroy = destroy },
+        { .name = "grouped_i8_c",
+          .op = "grouped_gemm",
+          .supports = supports_i8,
+          .prepare = prepare_i8,
+          .launch = launch_groups,
           .destroy = destroy },
     };
     static struct wf_library_v1 library = {

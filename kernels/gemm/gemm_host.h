@@ -1,4 +1,5 @@
-/* Host library kernels of gemm, built as libwf_host_gemm.so (packs/library_abi.h). */
+/* Host library kernels of gemm and grouped_gemm, built as libwf_host_gemm.so
+ * (packs/library_abi.h). */
 #ifndef WF_KERNELS_GEMM_GEMM_HOST_H
 #define WF_KERNELS_GEMM_GEMM_HOST_H
 
@@ -36,6 +37,8 @@ enum host_activation {
 };
 
 struct host_gemm {
+    bool grouped;           /* grouped_gemm: m rows in all, a batch is a group */
+    const int32_t *offsets; /* [batch + 1], of a grouped one; NULL before prepare */
     int64_t m, n, k, batch;
     int64_t b_cols; /* columns of op(B): 2 n with silu_gate */
     bool trans_a, trans_b;
@@ -74,6 +77,14 @@ int host_gemm_read(const struct wf_lib_problem *problem,
                    struct host_gemm *ret,
                    char *message,
                    size_t message_bytes);
+
+/* Rows [begin, end) of a grouped problem times the B of `group`, as a gemm of one
+ * batch.
+ */
+struct host_gemm host_group(const struct host_gemm *g,
+                            int64_t group,
+                            int64_t begin,
+                            int64_t end);
 
 /* gemm_host_blas.c: OpenBLAS, f64 and f32 arithmetic. */
 struct host_blas;                                              /* panels; opaque */

@@ -21,6 +21,7 @@ static int missing(const char *name, char *message, size_t message_bytes)
 
 static int read_matrix(const struct wf_lib_problem *p,
                        int which,
+                       bool has_batches,
                        struct host_matrix *x,
                        char *message,
                        size_t message_bytes)
@@ -32,7 +33,7 @@ static int read_matrix(const struct wf_lib_problem *p,
     if (p->get_int(p->ctx, NAMES[which].ld, &x->ld) != 0) {
         return missing(NAMES[which].ld, message, message_bytes);
     }
-    if (p->get_int(p->ctx, NAMES[which].stride, &x->stride) != 0) {
+    if (has_batches && p->get_int(p->ctx, NAMES[which].stride, &x->stride) != 0) {
         return missing(NAMES[which].stride, message, message_bytes);
     }
     for (size_t i = 0; i < p->tensor_count; i++) {
@@ -52,7 +53,10 @@ static int read_sizes(const struct wf_lib_problem *p,
         const char *name;
         int64_t *value;
     } sizes[] = {
-        { "M", &g->m }, { "N", &g->n }, { "K", &g->k }, { "batch", &g->batch }
+        { "M", &g->m },
+        { "N", &g->n },
+        { "K", &g->k },
+        { g->grouped ? "group_count" : "batch", &g->batch },
     };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         if (p->get_int(p->ctx, sizes[i].name, sizes[i].value) != 0) {
@@ -60,7 +64,7 @@ static int read_sizes(const struct wf_lib_problem *p,
         }
     }
     if (p->get_double(p->ctx, "alpha", &g->alpha) != 0 ||
-        p->get_double(p->ctx, "beta", &g->beta) != 0) {
+        (!g->grouped && p->get_double(p->ctx, "beta", &g->beta) != 0)) {
         return missing("alpha and beta", message, message_bytes);
     }
     return WF_LIB_OK;
@@ -99,8 +103,26 @@ static void find_vectors(const struct wf_lib_problem *p, struct host_gemm *g)
             g->sa = t->data;
         } else if (strcmp(t->name, "SB") == 0) {
             g->sb = t->data;
+        } else if (strcmp(t->name, "offsets") == 0) {
+            g->offsets = t->data;
         }
     }
+}
+
+static int read_bias(const struct wf_lib_problem *p,
+                     struct host_gemm *g,
+                     char *message,
+                     size_t message_bytes)
+{
+    static const char *const BIAS[3] = { "none", "n", "" };
+    int bias = 0;
+    const int rc = read_word(p, "bias", BIAS, &bias, message, message_bytes);
+    const char *type = p->get_string(p->ctx, "bias_type");
+    if (rc == WF_LIB_OK && (type == NULL || !wf_dtype_parse(type, &g->bias_type))) {
+        return missing("bias_type", message, message_bytes);
+    }
+    g->has_bias = bias == 1;
+    return rc;
 }
 
 static int read_epilogue(const struct wf_lib_problem *p,
@@ -108,11 +130,10 @@ static int read_epilogue(const struct wf_lib_problem *p,
                          char *message,
                          size_t message_bytes)
 {
-    static const char *const BIAS[3] = { "none", "n", "" };
     static const char *const SCALE[3] = { "none", "row", "block128" };
     static const char *const ACTIVATION[3] = { "none", "silu", "silu_gate" };
-    int bias = 0, scale = 0, activation = 0;
-    int rc = read_word(p, "bias", BIAS, &bias, message, message_bytes);
+    int scale = 0, activation = 0;
+    int rc = g->grouped ? WF_LIB_OK : read_bias(p, g, message, message_bytes);
     if (rc == WF_LIB_OK) {
         rc = read_word(p, "scale", SCALE, &scale, message, message_bytes);
     }
@@ -120,11 +141,6 @@ static int read_epilogue(const struct wf_lib_problem *p,
         rc =
             read_word(p, "activation", ACTIVATION, &activation, message, message_bytes);
     }
-    const char *type = p->get_string(p->ctx, "bias_type");
-    if (rc == WF_LIB_OK && (type == NULL || !wf_dtype_parse(type, &g->bias_type))) {
-        rc = missing("bias_type", message, message_bytes);
-    }
-    g->has_bias = bias == 1;
     g->scale = (enum host_scale)scale;
     g->activation = (enum host_activation)activation;
     g->b_cols = g->activation == HOST_SILU_GATE ? 2 * g->n : g->n;
@@ -153,6 +169,46 @@ float host_scale(const struct host_gemm *g,
     return g->sb[block * depth + k / 128];
 }
 
+struct host_gemm host_group(const struct host_gemm *g,
+                            int64_t group,
+                            int64_t begin,
+                            int64_t end)
+{
+    const int64_t depth = (g->k + 127) / 128;
+    const int64_t blocks = (g->n + 127) / 128 * (g->b_cols > g->n ? 2 : 1);
+    struct host_gemm r = *g;
+    r.m = end - begin;
+    r.batch = 1;
+    if (g->matrix[HOST_A].data != NULL) {
+        r.matrix[HOST_A].data = host_element(g, HOST_A, 0, begin, 0);
+    }
+    if (g->matrix[HOST_B].data != NULL) {
+        r.matrix[HOST_B].data = host_element(g, HOST_B, group, 0, 0);
+    }
+    r.matrix[HOST_D].data = host_element(g, HOST_D, 0, begin, 0);
+    if (g->scale != HOST_UNSCALED) {
+        const bool rows = g->scale == HOST_SCALE_ROW;
+        r.sa += begin * (rows ? 1 : depth);
+        r.sb += group * (rows ? g->b_cols : blocks * depth);
+    }
+    return r;
+}
+
+static int read_operands(const struct wf_lib_problem *p,
+                         struct host_gemm *g,
+                         char *message,
+                         size_t message_bytes)
+{
+    int rc = WF_LIB_OK;
+    for (int i = 0; i < HOST_TENSOR_COUNT && rc == WF_LIB_OK; i++) {
+        if (!g->grouped || i != HOST_C) {
+            rc = read_matrix(p, i, !g->grouped || i == HOST_B, &g->matrix[i], message,
+                             message_bytes);
+        }
+    }
+    return rc == WF_LIB_OK ? read_epilogue(p, g, message, message_bytes) : rc;
+}
+
 int host_gemm_read(const struct wf_lib_problem *problem,
                    const struct wf_lib_device *device,
                    struct host_gemm *ret,
@@ -165,21 +221,20 @@ int host_gemm_read(const struct wf_lib_problem *problem,
                        "the caller's ABI is older than this library");
         return WF_LIB_FAILED;
     }
-    if (strcmp(problem->op, "gemm") != 0) {
-        (void)snprintf(message, message_bytes, "op is %s, not gemm", problem->op);
+    ret->grouped = strcmp(problem->op, "grouped_gemm") == 0;
+    if (!ret->grouped && strcmp(problem->op, "gemm") != 0) {
+        (void)snprintf(message, message_bytes, "op is %s, not gemm or grouped_gemm",
+                       problem->op);
         return WF_LIB_UNSUPPORTED;
     }
     int rc = read_sizes(problem, ret, message, message_bytes);
-    for (int i = 0; i < HOST_TENSOR_COUNT && rc == WF_LIB_OK; i++) {
-        rc = read_matrix(problem, i, &ret->matrix[i], message, message_bytes);
-    }
     if (rc == WF_LIB_OK) {
-        rc = read_epilogue(problem, ret, message, message_bytes);
+        rc = read_operands(problem, ret, message, message_bytes);
     }
     if (rc != WF_LIB_OK) {
         return rc;
     }
-    const char *a = problem->get_string(problem->ctx, "trans_a");
+    const char *a = ret->grouped ? "N" : problem->get_string(problem->ctx, "trans_a");
     const char *b = problem->get_string(problem->ctx, "trans_b");
     if (a == NULL || b == NULL) {
         return missing("trans_a and trans_b", message, message_bytes);

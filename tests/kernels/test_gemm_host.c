@@ -110,6 +110,6 @@ Test(gemm_host, the_library_describes_itself)
     const struct wf_library_v1 *lib = wf_library_kernels_v1();
     cr_assert_eq(lib->abi_version, WF_LIBRARY_ABI_VERSION);
     cr_assert_eq(lib->kernel_size, sizeof(struct wf_lib_kernel));
-    cr_assert_eq(lib->kernel_count, 2);
+    cr_assert_eq(lib->kernel_count, 4);
     cr_assert_not_null(strstr(lib->version, "OpenBLAS"));
 }
