@@ -128,6 +128,21 @@ static inline int64_t gemm_end_row(const struct gemm *g, int64_t b)
     return g->begin != NULL ? g->begin[b + 1] : g->m;
 }
 
+/* Of grouped_gemm: the group that a row of 0 .. m - 1 belongs to. */
+static inline int64_t gemm_group_of_row(const struct gemm *g, int64_t row)
+{
+    int64_t low = 0;
+    for (int64_t high = g->batch - 1; low < high;) {
+        const int64_t middle = low + (high - low) / 2;
+        if (g->begin[middle + 1] > row) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
 /* Rows of D in all, and the number of one of them. */
 static inline int64_t gemm_all_rows(const struct gemm *g)
 {

@@ -197,7 +197,8 @@ static double b_flipped(const struct gemm_evidence *e, int64_t p)
     return gemm_combine(e, gemm_dot(e, &v));
 }
 
-/* The answer of another place; NaN outside the output. */
+/* The answer of another place; NaN outside the output. A row of another group has that
+ * group's B. */
 static double answer_at(const struct gemm_evidence *e,
                         int64_t batch,
                         int64_t row,
@@ -211,17 +212,24 @@ static double answer_at(const struct gemm_evidence *e,
     }
     v.row = row;
     v.col = col + e->col - e->s.col; /* in the same half */
-    v.batch_a = v.batch_b = batch;
+    v.batch_a = v.batch_b = g->begin != NULL ? gemm_group_of_row(g, row) : batch;
     return g->alpha * gemm_dot(e, &v) +
            (gemm_reads_c(g) ? g->beta * c_at(e, batch, row, col) : 0.0) +
            (e->ref->bias != NULL ? e->ref->bias[v.col] : 0.0);
 }
 
+/* Groups have mistakes of their own. */
+static bool has_batches(const struct gemm_evidence *e)
+{
+    return e->ref->g.begin == NULL && e->s.batch > 0;
+}
+
 static double d_transposed(const struct gemm_evidence *e, int64_t p)
 {
     (void)p;
-    return e->ref->g.m == e->ref->g.n ? answer_at(e, e->s.batch, e->s.col, e->s.row)
-                                      : (double)NAN;
+    return e->ref->g.m == e->ref->g.n && e->ref->g.begin == NULL
+               ? answer_at(e, e->s.batch, e->s.col, e->s.row)
+               : (double)NAN;
 }
 
 static double batch_0_of_a(const struct gemm_evidence *e, int64_t p)
@@ -229,7 +237,7 @@ static double batch_0_of_a(const struct gemm_evidence *e, int64_t p)
     struct gemm_view v = gemm_plain_view(e);
     (void)p;
     v.batch_a = 0;
-    return e->s.batch > 0 && e->ref->g.matrix[GEMM_A].stride != 0
+    return has_batches(e) && e->ref->g.matrix[GEMM_A].stride != 0
                ? gemm_combine(e, gemm_dot(e, &v))
                : (double)NAN;
 }
@@ -239,7 +247,7 @@ static double batch_0_of_b(const struct gemm_evidence *e, int64_t p)
     struct gemm_view v = gemm_plain_view(e);
     (void)p;
     v.batch_b = 0;
-    return e->s.batch > 0 && e->ref->g.matrix[GEMM_B].stride != 0
+    return has_batches(e) && e->ref->g.matrix[GEMM_B].stride != 0
                ? gemm_combine(e, gemm_dot(e, &v))
                : (double)NAN;
 }
@@ -249,7 +257,7 @@ static double batch_0_of_both(const struct gemm_evidence *e, int64_t p)
     struct gemm_view v = gemm_plain_view(e);
     (void)p;
     v.batch_a = v.batch_b = 0;
-    return e->s.batch > 0 ? gemm_combine(e, gemm_dot(e, &v)) : (double)NAN;
+    return has_batches(e) ? gemm_combine(e, gemm_dot(e, &v)) : (double)NAN;
 }
 
 static double batch_0_of_all(const struct gemm_evidence *e, int64_t p)
@@ -257,7 +265,7 @@ static double batch_0_of_all(const struct gemm_evidence *e, int64_t p)
     struct gemm_view v = gemm_plain_view(e);
     (void)p;
     v.batch_a = v.batch_b = 0;
-    return e->s.batch > 0 && gemm_reads_c(&e->ref->g)
+    return has_batches(e) && gemm_reads_c(&e->ref->g)
                ? e->ref->g.alpha * gemm_dot(e, &v) + e->bias +
                      e->ref->g.beta * c_at(e, 0, e->s.row, e->s.col)
                : (double)NAN;
@@ -266,7 +274,7 @@ static double batch_0_of_all(const struct gemm_evidence *e, int64_t p)
 static double batch_0_of_c(const struct gemm_evidence *e, int64_t p)
 {
     (void)p;
-    return e->s.batch > 0 ? with_c(e, c_at(e, 0, e->s.row, e->s.col)) : (double)NAN;
+    return has_batches(e) ? with_c(e, c_at(e, 0, e->s.row, e->s.col)) : (double)NAN;
 }
 
 static double row_shifted(const struct gemm_evidence *e, int64_t p)
@@ -281,7 +289,8 @@ static double col_shifted(const struct gemm_evidence *e, int64_t p)
 
 static double batch_shifted(const struct gemm_evidence *e, int64_t p)
 {
-    return answer_at(e, e->s.batch + p, e->s.row, e->s.col);
+    return e->ref->g.begin == NULL ? answer_at(e, e->s.batch + p, e->s.row, e->s.col)
+                                   : (double)NAN;
 }
 
 static double without_tail(const struct gemm_evidence *e, int64_t tile)
@@ -532,18 +541,28 @@ enum gemm_mistake_kind gemm_find_mistake(const struct gemm_evidence *e,
                                          char *text,
                                          size_t text_bytes)
 {
-    const bool product = n > 0 && gemm_reads_product(&e->ref->g);
-    for (size_t m = 0; m < MISTAKE_COUNT + gemm_epilogue_mistake_count && product;
-         m++) {
-        const struct gemm_mistake *x = m < MISTAKE_COUNT
-                                           ? &MISTAKES[m]
-                                           : &gemm_epilogue_mistakes[m - MISTAKE_COUNT];
-        if (explains_all(x, e, n)) {
-            (void)snprintf(text, text_bytes, "%s", x->text);
-            return x->kind;
+    if (n == 0 || !gemm_reads_product(&e->ref->g)) {
+        return GEMM_MISTAKE_NONE;
+    }
+    const struct {
+        const struct gemm_mistake *row;
+        size_t count;
+    } tables[] = {
+        { gemm_grouped_mistakes,
+          e->ref->g.begin != NULL ? gemm_grouped_mistake_count : 0 },
+        { MISTAKES, MISTAKE_COUNT },
+        { gemm_epilogue_mistakes, gemm_epilogue_mistake_count },
+    };
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
+        const struct gemm_mistake *x = tables[t].row;
+        for (size_t m = 0; m < tables[t].count; m++) {
+            if (explains_all(&x[m], e, n)) {
+                (void)snprintf(text, text_bytes, "%s", x[m].text);
+                return x[m].kind;
+            }
         }
     }
-    if (product && find_split(e, n, text, text_bytes)) {
+    if (find_split(e, n, text, text_bytes)) {
         return GEMM_MISTAKE_OTHER;
     }
     return GEMM_MISTAKE_NONE;

@@ -35,6 +35,10 @@ struct gemm_mistake {
 extern const struct gemm_mistake gemm_epilogue_mistakes[];
 extern const size_t gemm_epilogue_mistake_count;
 
+/* gemm_mistakes_grouped.c: which rows go with which B. */
+extern const struct gemm_mistake gemm_grouped_mistakes[];
+extern const size_t gemm_grouped_mistake_count;
+
 /* gemm_mistakes.c */
 struct gemm_view gemm_plain_view(const struct gemm_evidence *e);
 double gemm_dot(const struct gemm_evidence *e, const struct gemm_view *v);

@@ -117,7 +117,7 @@ static double turned(const struct gemm_evidence *e, int64_t which, int64_t k)
     const int64_t depth = gemm_k_blocks(g);
     const bool a = which == GEMM_SA;
     const int64_t lines = a ? g->m : gemm_col_blocks(g) * (gemm_is_gated(g) ? 2 : 1);
-    const int64_t first = e->s.batch * lines * depth;
+    const int64_t first = a && g->begin != NULL ? 0 : e->s.batch * lines * depth;
     const int64_t at = a ? gemm_sa_at(g, e->s.batch, e->s.row, k)
                          : gemm_sb_at(g, e->s.batch, e->col, k);
     const int64_t line = (at - first) / depth;

@@ -50,7 +50,8 @@ static bool beyond(const struct gemm *g,
     return largest_offset(g, which, at) * unit >= l->value;
 }
 
-/* The element before it in [batch][row][col] order; false at the first one. */
+/* The element before it in [batch][row][col] order; false at the first one. Rows of
+ * groups lie one after the other. */
 static bool step_back(const struct gemm *g, int64_t at[3])
 {
     if (at[2] > 0) {
@@ -60,10 +61,20 @@ static bool step_back(const struct gemm *g, int64_t at[3])
     at[2] = g->n - 1;
     if (at[1] > 0) {
         at[1]--;
+        at[0] = g->begin != NULL ? gemm_group_of_row(g, at[1]) : at[0];
         return true;
+    }
+    if (g->begin != NULL) {
+        return false;
     }
     at[1] = g->m - 1;
     return --at[0] >= 0;
+}
+
+/* Of groups the last that has rows. */
+static int64_t last_batch(const struct gemm *g)
+{
+    return g->begin != NULL ? gemm_group_of_row(g, g->m - 1) : g->batch - 1;
 }
 
 /* Wrong elements begin exactly where the offset crosses the limit, every sample lies
@@ -76,7 +87,7 @@ static bool fits_limit(const struct gemm *g,
 {
     int64_t before[3] = { first[0], first[1], first[2] };
     const bool ends =
-        t->high[0] == g->batch - 1 && t->high[1] == g->m - 1 && t->high[2] == g->n - 1;
+        t->high[0] == last_batch(g) && t->high[1] == g->m - 1 && t->high[2] == g->n - 1;
     if (!ends || !beyond(g, which, l, first) || !step_back(g, before) ||
         beyond(g, which, l, before)) {
         return false;
@@ -198,6 +209,66 @@ static void describe_tail(const struct gemm *g,
                    (long long)(m > 0 ? m : n));
 }
 
+/* --- tiles of groups --- */
+
+/* Rows of the partial last tile of a group of `rows`; 0: the last tile is whole, or the
+ * only one. */
+static int64_t group_tail(int64_t rows, int64_t tile)
+{
+    return rows > tile ? rows % tile : 0;
+}
+
+static bool all_in_group_tails(const struct gemm *g,
+                               const struct gemm_tally *t,
+                               int64_t tile)
+{
+    for (uint64_t i = 0; i < t->sample_count; i++) {
+        const struct gemm_sample *s = &t->sample[i];
+        if (s->row < g->begin[s->batch + 1] - group_tail(g->group[s->batch], tile)) {
+            return false;
+        }
+    }
+    return t->sample_count > 0;
+}
+
+/* The smallest tile in whose partial last ones all kept wrong elements lie; 0: none. */
+static int64_t group_tail_tile(const struct gemm *g, const struct gemm_tally *t)
+{
+    for (size_t i = TILE_COUNT; i > 0; i--) {
+        if (all_in_group_tails(g, t, TILES[i - 1])) {
+            return TILES[i - 1];
+        }
+    }
+    return 0;
+}
+
+static void describe_groups(const struct gemm *g,
+                            const struct gemm_tally *t,
+                            char *text,
+                            size_t text_bytes)
+{
+    char tail[80] = "";
+    const int64_t tile = group_tail_tile(g, t);
+    const bool all = t->low[1] == 0 && t->high[1] == g->m - 1 && t->low[2] == 0 &&
+                     t->high[2] == g->n - 1;
+    if (tile > 0) {
+        (void)snprintf(tail, sizeof tail,
+                       ": the last, partial tile of groups is missing or wrong (%lld)",
+                       (long long)tile);
+    }
+    if (all && tile == 0) {
+        text[0] = '\0';
+        return;
+    }
+    (void)snprintf(
+        text, text_bytes,
+        "wrong elements lie in groups %lld..%lld of %lld, rows %lld..%lld, columns "
+        "%lld..%lld%s",
+        (long long)t->low[0], (long long)t->high[0], (long long)g->batch,
+        (long long)t->low[1], (long long)t->high[1], (long long)t->low[2],
+        (long long)t->high[2], tail);
+}
+
 void gemm_describe_place(const struct gemm *g,
                          const struct gemm_tally *t,
                          char *text,
@@ -208,6 +279,10 @@ void gemm_describe_place(const struct gemm *g,
     const bool all_batches = t->low[0] == 0 && t->high[0] == g->batch - 1;
     const bool whole = t->low[1] == 0 && t->high[1] == g->m - 1 && t->low[2] == 0 &&
                        t->high[2] == g->n - 1;
+    if (g->begin != NULL) {
+        describe_groups(g, t, text, text_bytes);
+        return;
+    }
     if (whole && all_batches) {
         text[0] = '\0';
         return;

@@ -12,6 +12,7 @@ target_sources(wf_ops PRIVATE
   ${dir}/gemm_inputs.c
   ${dir}/gemm_mistakes.c
   ${dir}/gemm_mistakes_epilogue.c
+  ${dir}/gemm_mistakes_grouped.c
   ${dir}/gemm_naive_check.c
   ${dir}/gemm_noise.c
   ${dir}/gemm_panel.c

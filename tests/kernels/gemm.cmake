@@ -14,7 +14,8 @@ wf_unit_test(NAME test_gemm_host
   SOURCES ${dir}/test_gemm_host.c ${dir}/gemm_fixture.c ${dir}/library_fixture.c
   LIBS wf_ops wf_host_gemm)
 wf_unit_test(NAME test_grouped_gemm
-  SOURCES ${dir}/test_grouped_gemm.c ${dir}/test_grouped_host.c ${dir}/grouped_fixture.c
+  SOURCES ${dir}/test_grouped_gemm.c ${dir}/test_grouped_host.c ${dir}/test_grouped_diagnose.c
+    ${dir}/grouped_fixture.c
     ${dir}/gemm_fixture.c ${dir}/library_fixture.c
   LIBS wf_ops wf_host_gemm m)
 wf_plain_test(NAME test_parallel_threads
