@@ -345,15 +345,36 @@ static bool is_full(struct campaign *c)
     return c->time_is_up || (c->total > 0 && c->done >= (size_t)c->total);
 }
 
+/* The cell's next pick that makes a case, from *next on. */
+static enum wf_status run_next(struct campaign *c,
+                               const struct gemm_pick *own,
+                               size_t count,
+                               size_t *next,
+                               struct wf_error *err)
+{
+    const size_t before = c->done;
+    enum wf_status status = WF_OK;
+    while (status == WF_OK && c->done == before && *next < count) {
+        status = run_pick(c, &own[*next], err);
+        ++*next;
+    }
+    return status;
+}
+
 static enum wf_status run_dealt(struct campaign *c, struct wf_error *err)
 {
-    const size_t per_cell = c->cells.count > 0 ? c->pick_count / c->cells.count : 0;
+    const size_t per_cell = c->pick_count / c->cells.count;
     enum wf_status status = WF_OK;
+    size_t *next = wf_calloc(c->cells.count, sizeof(*next));
+    if (next == NULL) {
+        return wf_errorf(err, WF_ENOMEM, "no memory for %zu cells", c->cells.count);
+    }
     for (size_t round = 0; round < per_cell; round++) {
         for (size_t i = 0; status == WF_OK && i < c->cells.count && !is_full(c); i++) {
-            status = run_pick(c, &c->pick[i * per_cell + round], err);
+            status = run_next(c, &c->pick[i * per_cell], per_cell, &next[i], err);
         }
     }
+    free(next);
     return status;
 }
 
