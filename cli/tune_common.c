@@ -204,10 +204,11 @@ static enum wf_status open_devices(struct tune *t, struct wf_error *err)
         return st;
     }
     if (t->device.times_modelled && strcmp(t->o.op, "gemm") != 0) {
-        return wf_errorf(err, WF_EINVAL,
-                         "on a device that models times only gemm can be tuned, not %s: "
-                         "what a small problem of it is, nobody has said",
-                         t->o.op);
+        return wf_errorf(
+            err, WF_EINVAL,
+            "on a device that models times only gemm can be tuned, not %s: "
+            "what a small problem of it is, nobody has said",
+            t->o.op);
     }
     if (t->device.times_modelled) {
         t->model_device = t->device;

@@ -268,7 +268,8 @@ static void run_gemm(hipModule_t module,
              v->file);
         s.launch[1] =
             (struct launch){ s.launch[1].function,
-                             { (unsigned)((g->m * ((g->n + 7) / 8) + 255) / 256), 1, 1 },
+                             { (unsigned)((g->m * ((g->n + 7) / 8) + 255) / 256), 1,
+                               1 },
                              256,
                              0 };
     }

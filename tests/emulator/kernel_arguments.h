@@ -1,6 +1,6 @@
 /* Arguments of our own gfx942 kernels as their entries
- * (the gemm of tests/emulator/gemm_f16.hip, kernels/attention/paged_decode_mfma.json) lay them
- * out. */
+ * (the gemm of tests/emulator/gemm_f16.hip, kernels/attention/paged_decode_mfma.json)
+ * lay them out. */
 #ifndef WF_TESTS_EMULATOR_KERNEL_ARGUMENTS_H
 #define WF_TESTS_EMULATOR_KERNEL_ARGUMENTS_H
 

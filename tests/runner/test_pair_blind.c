@@ -174,8 +174,8 @@ Test(pair_blind, both_arms_find_the_same_tensors, .init = begin)
 {
     struct wf_pair pair = pair_measured("inputs", "right", "right", 1);
     struct wf_buf text = run(&pair, 1);
-    /* A, B, no C, D, no bias and scales, then a workspace for each arm; pads have numbers
-     * at the end. */
+    /* A, B, no C, D, no bias and scales, then a workspace for each arm; pads have
+     * numbers at the end. */
     static const uint32_t wanted[] = { 1, 1, 0, 1, 0, 0, 0, 1, 1, 0 };
     for (uint32_t object = 0; object < sizeof(wanted) / sizeof(wanted[0]); object++) {
         cr_expect_eq(count_until_run(&text, WF_SP_ALLOC, object), wanted[object],
