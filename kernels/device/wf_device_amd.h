@@ -154,6 +154,12 @@ WF_DEVICE wf_u64 wf_ballot(bool v)
     return __builtin_amdgcn_ballot_w64(v);
 }
 
+/* The lowest bit that is set; there is one. */
+WF_DEVICE int wf_lowest_bit(wf_u64 v)
+{
+    return __builtin_ctzll(v);
+}
+
 /* v of one lane, the same in all. */
 WF_DEVICE int wf_value_of_lane(int v, int lane)
 {

@@ -191,6 +191,16 @@ WF_DEVICE wf_u64 wf_ballot(bool v)
     return r;
 }
 
+/* The lowest bit that is set; there is one. */
+WF_DEVICE int wf_lowest_bit(wf_u64 v)
+{
+    int r;
+    asm("{\n\t.reg .b64 t;\n\tbrev.b64 t, %1;\n\tclz.b64 %0, t;\n\t}"
+        : "=r"(r)
+        : "l"(v));
+    return r;
+}
+
 /* v of one lane, the same in all. */
 WF_DEVICE int wf_value_of_lane(int v, int lane)
 {

@@ -40,7 +40,7 @@ WF_DEVICE grouped_tile grouped_find(const int *offsets,
         const int upto = before + grouped_sum_to_here(tiles);
         const wf_u64 beyond = wf_ballot(upto > tile);
         if (beyond != 0) {
-            const int l = __builtin_ctzll(beyond);
+            const int l = wf_lowest_bit(beyond);
             const int row = tile - wf_value_of_lane(upto - tiles, l);
             return grouped_tile{ first + l, wf_value_of_lane(begin, l) + row * block_m,
                                  wf_value_of_lane(end, l) };
@@ -48,6 +48,32 @@ WF_DEVICE grouped_tile grouped_find(const int *offsets,
         before = wf_value_of_lane(upto, WF_WAVE - 1);
     }
     return grouped_tile{ -1, 0, 0 };
+}
+
+/* This workgroup's share of tiles_m rows of tiles of block_m rows, `columns` of D wide;
+ * false: none. Rows are numbered over all groups; p->m becomes the end of the group's.
+ */
+WF_DEVICE bool grouped_my_share(gemm_problem *p,
+                                const int *offsets,
+                                int groups,
+                                int tiles_m,
+                                int block_m,
+                                int columns,
+                                gemm_share *s)
+{
+    const int tiles_n = wf_quotient_up(p->n, columns);
+    int id = wf_block_x();
+    int row, column;
+    if (p->xcc_count > 1) {
+        id = gemm_contiguous_per_xcc(id, tiles_m * tiles_n, p->xcc_count);
+    }
+    gemm_place_of_tile(id, tiles_m, tiles_n, &row, &column);
+    const grouped_tile tile = grouped_find(offsets, groups, row, block_m);
+    p->m = tile.end;
+    *s = gemm_share{
+        wf_uniform(tile.row0), wf_uniform(column * columns), 0, p->k, tile.group, 0
+    };
+    return tile.group >= 0;
 }
 
 #endif

@@ -68,21 +68,12 @@ wf_grouped_gemm(GEMM_PARAMETERS(GEMM_SCALAR),
 {
     WF_SHARED unsigned char lds[mfma_round<config>::LDS_BYTES];
     gemm_problem p = GEMM_PROBLEM;
-    const int columns = config::BN / (GATE ? 2 : 1);
-    const int tiles_n = wf_quotient_up(p.n, columns);
-    int id = wf_block_x();
-    int row, column;
-    if (p.xcc_count > 1) {
-        id = gemm_contiguous_per_xcc(id, tiles_m * tiles_n, p.xcc_count);
-    }
-    gemm_place_of_tile(id, tiles_m, tiles_n, &row, &column);
-    const grouped_tile tile = grouped_find(offsets, groups, row, BLOCK_M);
-    if (tile.group < 0) {
+    gemm_share s;
+    if (!grouped_my_share(&p, offsets, groups, tiles_m, BLOCK_M,
+                          config::BN / (GATE ? 2 : 1), &s)) {
         return;
     }
-    /* Rows are numbered over all groups: what counts rows by group starts earlier. */
-    p.m = tile.end;
-    p.sa -= (wf_i64)tile.group * p.m;
-    const gemm_share s = { tile.row0, column * columns, 0, p.k, tile.group, 0 };
+    /* What counts rows by group starts earlier: they are numbered over all groups. */
+    p.sa -= (wf_i64)s.batch * p.m;
     multiply_share(p, s, lds);
 }

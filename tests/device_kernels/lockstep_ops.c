@@ -183,6 +183,30 @@ static void shuffle_xor(int lanes,
     }
 }
 
+static void from_lane(int lanes,
+                      unsigned char in[][LOCKSTEP_MAX_BYTES],
+                      unsigned char out[][LOCKSTEP_MAX_BYTES])
+{
+    for (int l = 0; l < lanes; l++) {
+        int from;
+        memcpy(&from, in[l] + 4, sizeof from);
+        memcpy(out[l], in[from], 4);
+    }
+}
+
+static void ballot(int lanes,
+                   unsigned char in[][LOCKSTEP_MAX_BYTES],
+                   unsigned char out[][LOCKSTEP_MAX_BYTES])
+{
+    uint64_t set = 0;
+    for (int l = 0; l < lanes; l++) {
+        set |= (uint64_t)(in[l][0] & 1) << l;
+    }
+    for (int l = 0; l < lanes; l++) {
+        memcpy(out[l], &set, sizeof set);
+    }
+}
+
 void lockstep_compute(enum lockstep_op op,
                       int lanes,
                       unsigned char in[][LOCKSTEP_MAX_BYTES],
@@ -191,6 +215,12 @@ void lockstep_compute(enum lockstep_op op,
     switch (op) {
     case LOCKSTEP_SHUFFLE_XOR:
         shuffle_xor(lanes, in, out);
+        break;
+    case LOCKSTEP_FROM_LANE:
+        from_lane(lanes, in, out);
+        break;
+    case LOCKSTEP_BALLOT:
+        ballot(lanes, in, out);
         break;
     case LOCKSTEP_MFMA:
         amd_mfma_typed(in, out);

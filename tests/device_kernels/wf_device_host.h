@@ -121,6 +121,33 @@ WF_DEVICE float wf_shuffle_xor(float v, int mask)
     return out;
 }
 
+/* v of any lane. */
+WF_DEVICE int wf_value_of_lane(int v, int lane)
+{
+    int in[2] = { v, lane & (WF_WAVE - 1) };
+    int out;
+    lockstep_exchange(LOCKSTEP_FROM_LANE, in, sizeof in, &out, sizeof out);
+    return out;
+}
+
+WF_DEVICE int wf_shuffle_up(int v, int distance)
+{
+    return wf_value_of_lane(v, wf_thread() - distance);
+}
+
+WF_DEVICE wf_u64 wf_ballot(bool v)
+{
+    const int in = v;
+    wf_u64 out;
+    lockstep_exchange(LOCKSTEP_BALLOT, &in, sizeof in, &out, sizeof out);
+    return out;
+}
+
+WF_DEVICE int wf_lowest_bit(wf_u64 v)
+{
+    return __builtin_ctzll(v);
+}
+
 WF_DEVICE void wf_warp_barrier()
 {
     (void)wf_shuffle_xor(0.0f, 0);
