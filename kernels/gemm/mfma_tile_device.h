@@ -101,7 +101,8 @@ struct mfma_operand {
 
     /* How many of `k` values can go through the window in whole tiles. The last k of a
      * row contiguous operand cannot where its rows end inside a dword: the buffer gives
-     * whole ones, and behind it there may be nothing. */
+     * whole ones, and behind it there may be nothing: up to 3 bytes, which are up to 3 k
+     * where a row is one byte long. */
     WF_DEVICE_MEMBER int whole_tiles(int k) const
     {
         const wf_i64 lines = k_contiguous ? rows : config::BK;
@@ -110,7 +111,7 @@ struct mfma_operand {
             return 0;
         }
         const bool inside = !k_contiguous && rows_left * ES % 4 != 0;
-        return wf_max(k - (inside ? 1 : 0), 0) / config::BK;
+        return wf_max(k - (!inside ? 0 : ld * ES < 4 ? 3 : 1), 0) / config::BK;
     }
 
     /* Tiles 0 to count - 1 will be fetched, each once, in their order. */
