@@ -66,6 +66,20 @@ WF_DEVICE void wf_barrier()
     __builtin_amdgcn_sched_barrier(0);
 }
 
+/* No instruction is moved over this place. */
+WF_DEVICE void wf_keep_order()
+{
+    __builtin_amdgcn_sched_barrier(0);
+}
+
+/* What was read from LDS is there. Nothing may stand between the wait and the
+ * instruction behind it: LLVM 19 counts reads that it waited for once more then. */
+WF_DEVICE void wf_wait_lds()
+{
+    __builtin_amdgcn_sched_barrier(0);
+    __builtin_amdgcn_s_waitcnt(0xc07f);
+}
+
 /* What the wave's lanes wrote to LDS is there for all of them; no instruction. */
 WF_DEVICE void wf_wave_barrier()
 {
@@ -338,6 +352,7 @@ WF_DEVICE void wf_interleave_matrix_loop()
 }
 
 /* The next `count` instructions of a kind, in the order these calls come in. */
+#define WF_SCHED_VALU      0x002
 #define WF_SCHED_MFMA      0x008
 #define WF_SCHED_VMEM_READ 0x020
 #define WF_SCHED_LDS_READ  0x100
