@@ -45,27 +45,25 @@ void wf_strided_init(struct wf_strided *s, const struct wf_tensor *t)
 uint64_t wf_strided_run(const struct wf_strided *s, uint64_t at, bool *ret_used)
 {
     uint64_t rest = at;
-    uint64_t block = s->elements; /* what `rest` is a position of */
+    /* Up to the end of the smallest block around it. A block may end before its last
+     * inner one would: the next batch may begin right behind the last row's values. */
+    uint64_t left = s->elements - at;
     for (int i = 0; i < s->count; i++) {
         const uint64_t stride = (uint64_t)s->stride[i], dim = (uint64_t)s->dim[i];
         const uint64_t end = stride == 1 ? dim : dim * stride;
         if (rest >= end) {
             *ret_used = false;
-            return block - rest;
+            return left;
         }
         if (stride == 1) {
             *ret_used = true;
             return dim - rest;
         }
         rest %= stride;
-        block = stride;
+        left = stride - rest < left ? stride - rest : left;
     }
     *ret_used = rest == 0;
-    if (rest == 0) {
-        return 1;
-    }
-    /* The gap ends with the block, or with the storage. */
-    return block - rest < s->elements - at ? block - rest : s->elements - at;
+    return rest == 0 ? 1 : left;
 }
 
 enum wf_status wf_strided_check(const struct wf_tensor *t,

@@ -54,7 +54,9 @@ static struct piece piece_at(const struct gemm_matrix *x, int64_t batch, uint64_
     if (col < cols) {
         return (struct piece){ cols - col, 0 };
     }
-    return (struct piece){ 0, ld - col };
+    /* The next batch may begin before this row's padding would end. */
+    const uint64_t left = batch > 1 && stride > 0 ? stride - in_batch : ld - col;
+    return (struct piece){ 0, left < ld - col ? left : ld - col };
 }
 
 static bool is_dense(const struct gemm_matrix *x, int64_t batch)

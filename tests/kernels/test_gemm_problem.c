@@ -164,6 +164,14 @@ static void check_padding(const char *text, size_t tensor)
     }
     cr_assert_eq(wf_case_fill(c, tensor, 7, 0, t->elements, whole, NULL), WF_OK);
     for (uint64_t e = 0; e < t->elements; e++) {
+        bool is_used;
+        uint64_t run = wf_case_run(c, tensor, e, &is_used);
+        cr_assert(run > 0 && run <= t->elements - e, "%s element %llu", text,
+                  (unsigned long long)e);
+        for (; run > 0; run--) {
+            cr_assert_eq(used[e + run - 1], is_used, "%s: from %llu on", text,
+                         (unsigned long long)e);
+        }
         cr_assert_eq(wf_case_fill(c, tensor, 7, e, 1, one + e, NULL), WF_OK);
         cr_assert_neq(used[e], wf_is_poison(t->dtype, &whole[e]), "%s element %llu",
                       text, (unsigned long long)e);
@@ -183,6 +191,11 @@ Test(gemm_inputs, padding_is_poison_and_any_split_gives_the_same_bytes)
     check_padding("{'op':'gemm','M':6,'N':8,'K':5,'lda':9,'batch':3,'stride_a':70}",
                   GEMM_A);
     check_padding("{'op':'gemm','M':6,'N':8,'K':5,'lda':19,'batch':3,'stride_a':6}",
+                  GEMM_A);
+    /* The next batch begins inside what would be the last row's padding. */
+    check_padding("{'op':'gemm','M':6,'N':8,'K':5,'lda':19,'batch':3,'stride_a':102}",
+                  GEMM_A);
+    check_padding("{'op':'gemm','M':6,'N':8,'K':5,'lda':19,'batch':3,'stride_a':100}",
                   GEMM_A);
     check_padding("{'op':'gemm','M':6,'N':8,'K':5,'ldb':9,'batch':3,'stride_b':0}",
                   GEMM_B);
