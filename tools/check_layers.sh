@@ -13,20 +13,20 @@ rule() {
     echo "$found" | sed "s|\$|   <- $1 may not include ($2)|"
     bad=1
 }
-rule core 'packs|gate|isa|datasets|kernels|runner|coordinator|cli|dashboards|emulator'
-rule packs 'gate|isa|datasets|kernels|runner|coordinator|cli|dashboards|emulator'
-rule gate 'isa|datasets|kernels|runner|coordinator|cli|dashboards|emulator'
-rule isa 'gate|datasets|kernels|runner|coordinator|cli|dashboards|selftest'
+rule core 'packs|gate|tune|isa|datasets|kernels|runner|coordinator|cli|dashboards|emulator'
+rule packs 'gate|tune|isa|datasets|kernels|runner|coordinator|cli|dashboards|emulator'
+rule gate 'tune|isa|datasets|kernels|runner|coordinator|cli|dashboards|emulator'
+rule isa 'gate|tune|datasets|kernels|runner|coordinator|cli|dashboards|selftest'
 rule tune 'isa|datasets|kernels|runner|coordinator|cli|dashboards|emulator|selftest'
-rule datasets 'packs|gate|isa|runner|coordinator|cli|dashboards|emulator'
-rule kernels 'gate|isa|runner|coordinator|cli|dashboards|emulator'
-rule emulator 'gate|isa|datasets|kernels|coordinator|cli|dashboards'
+rule datasets 'packs|gate|tune|isa|runner|coordinator|cli|dashboards|emulator'
+rule kernels 'gate|tune|isa|runner|coordinator|cli|dashboards|emulator'
+rule emulator 'gate|tune|isa|datasets|kernels|coordinator|cli|dashboards'
 # Of the runner it knows the ABI that it implements.
 found=$(grep -rnE '^ *# *include +"runner/' emulator --include='*.c' --include='*.h' |
     grep -vE '"runner/hip_(abi\.h|functions\.def)"')
 [ -n "$found" ] && { echo "$found   <- emulator may include only the HIP ABI of runner"; bad=1; }
-rule runner 'gate|isa|coordinator|cli|dashboards'
-rule coordinator 'runner|isa|cli|selftest'
+rule runner 'gate|tune|isa|coordinator|cli|dashboards'
+rule coordinator 'runner|tune|isa|cli|selftest'
 rule selftest 'coordinator|cli|dashboards'
 # Page tables and suites sit on both sides of the ops: only suite.[ch] may know cases.
 found=$(grep -rnE '^ *# *include +"kernels/' datasets --include='*.c' --include='*.h' |
@@ -58,4 +58,6 @@ only 'elfutils/.*' emulator/load/lines.c
 only 'zlib\.h' emulator/load/decompress_zlib.c
 only 'zstd\.h' emulator/load/decompress_zstd.c
 only 'cblas\.h' kernels/gemm/openblas.c
+only 'cublas.*'
+only 'hipblas.*'
 exit $bad
