@@ -141,6 +141,10 @@ static int time_once(struct timing *t, int result, int repeats, float *ret)
         status = d->event_elapsed(&ms, t->begin, t->end);
     }
     *ret = ms / (float)repeats;
+    if (status == 0 && !(ms >= 0.0f && ms < 1e9f)) {
+        return blaslt_say(t->says, WF_LIB_FAILED,
+                          "timing the candidates: an event says %g ms", (double)ms);
+    }
     return device_status(t, "timing a launch", status);
 }
 

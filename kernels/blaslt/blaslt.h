@@ -187,6 +187,12 @@ int blaslt_status(const struct blaslt_library *lib,
                   int status,
                   bool soft,
                   const struct blaslt_says *says);
+/* The same of a call that makes an object: success without one is a failure. */
+int blaslt_made(const struct blaslt_library *lib,
+                const char *function,
+                int status,
+                const void *object,
+                const struct blaslt_says *says);
 bool blaslt_find_symbol(void *shared_object, const char *name, void *member);
 
 /* --- one problem on one library (plan.c) --- */

@@ -41,6 +41,22 @@ int blaslt_status(const struct blaslt_library *lib,
                       status);
 }
 
+int blaslt_made(const struct blaslt_library *lib,
+                const char *function,
+                int status,
+                const void *object,
+                const struct blaslt_says *says)
+{
+    if (status == 0 && object == NULL) {
+        return blaslt_say(
+            says, WF_LIB_FAILED,
+            "%s%s succeeded but gave no object; this is not a %s that can "
+            "be used",
+            lib->vendor->prefix, function, lib->vendor->name);
+    }
+    return blaslt_status(lib, function, status, false, says);
+}
+
 bool blaslt_find_symbol(void *shared_object, const char *name, void *member)
 {
     void *address = dlsym(shared_object, name);
@@ -121,8 +137,8 @@ int blaslt_open(const struct wf_lib_device *device,
         (void)library.f.destroy(library.handle); /* of another device */
         library.handle = NULL;
     }
-    rc = blaslt_status(&library, "Create", library.f.create(&library.handle), false,
-                       says);
+    const int status = library.f.create(&library.handle);
+    rc = blaslt_made(&library, "Create", status, library.handle, says);
     library.ordinal = rc == WF_LIB_OK ? device->ordinal : -1;
     return rc;
 }

@@ -90,8 +90,10 @@ static int create_layout(struct blaslt_plan *plan,
     }
     int status = lib->f.layout_create(&plan->layout[which], type, (uint64_t)x->cols,
                                       (uint64_t)x->rows, x->ld);
-    if (status != 0) {
-        return blaslt_status(lib, "MatrixLayoutCreate", status, false, says);
+    const int rc =
+        blaslt_made(lib, "MatrixLayoutCreate", status, plan->layout[which], says);
+    if (rc != WF_LIB_OK) {
+        return rc;
     }
     if (plan->p.batch > 1) {
         status = set_batch(plan, plan->layout[which], x);
@@ -168,14 +170,16 @@ static int create_descriptor(struct blaslt_plan *plan, const struct blaslt_says 
     const struct blaslt_library *lib = plan->lib;
     const struct blaslt_values *v = &lib->vendor->values;
     const bool integer = blaslt_is_integer(&plan->p);
-    const char *what = "MatmulDescCreate";
+    const char *what = "MatmulDescSetAttribute";
     set_factors(plan);
     int status =
         lib->f.desc_create(&plan->desc, integer ? v->compute_i32 : v->compute_f32,
                            integer ? v->type_i32 : v->type_f32);
-    if (status == 0) {
-        status = set_attributes(plan, &what);
+    const int rc = blaslt_made(lib, "MatmulDescCreate", status, plan->desc, says);
+    if (rc != WF_LIB_OK) {
+        return rc;
     }
+    status = set_attributes(plan, &what);
     return blaslt_status(lib, what, status, false, says);
 }
 
@@ -199,8 +203,10 @@ static int create_preference(struct blaslt_plan *plan, const struct blaslt_says 
     const struct blaslt_values *v = &lib->vendor->values;
     const uint64_t most = lib->vendor->workspace_bytes;
     int status = lib->f.preference_create(&plan->preference);
-    if (status != 0) {
-        return blaslt_status(lib, "MatmulPreferenceCreate", status, false, says);
+    const int rc =
+        blaslt_made(lib, "MatmulPreferenceCreate", status, plan->preference, says);
+    if (rc != WF_LIB_OK) {
+        return rc;
     }
     status = lib->f.preference_set(plan->preference, v->workspace, &most, sizeof most);
     for (size_t i = 0; i < 4 && status == 0; i++) {
@@ -249,6 +255,13 @@ static int ask(struct blaslt_plan *plan, int requested, const struct blaslt_says
     if (status != 0) {
         return blaslt_status(lib, "MatmulAlgoGetHeuristic", status,
                              is_refusal(lib, status), says);
+    }
+    if (plan->result_count < 0 || plan->result_count > requested) {
+        return blaslt_say(
+            says, WF_LIB_FAILED,
+            "%sMatmulAlgoGetHeuristic gave %d results where %d were asked "
+            "for",
+            lib->vendor->prefix, plan->result_count, requested);
     }
     keep_usable(plan);
     if (plan->result_count == 0) {

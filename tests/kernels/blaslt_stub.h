@@ -40,6 +40,8 @@ struct blaslt_stub {
     const char *fail; /* this function answers `status` */
     int status;
     int fail_after;           /* so many calls of it are good first */
+    const char *null;         /* this function succeeds without an object */
+    int result_count;         /* what the heuristics say they gave; -1: the truth */
     int algorithms;           /* in the heuristics' list */
     uint64_t workspace_bytes; /* of algorithm i: (i + 1) times this */
     double us[32];            /* a launch of algorithm i, by the stub's events */

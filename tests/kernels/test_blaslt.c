@@ -860,6 +860,42 @@ Test(blaslt, a_refusal_of_the_heuristics_is_not_supported)
     cr_expect_not_null(strstr(x.message, "knows no algorithm"), "%s", x.message);
 }
 
+Test(blaslt, a_library_that_succeeds_without_an_object_is_named)
+{
+    static const char *const steps[] = { "Create", "MatrixLayoutCreate",
+                                         "MatmulDescCreate", "MatmulPreferenceCreate" };
+    struct pack x = load();
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        struct problem p = simple();
+        x.stub->null = steps[i];
+        cr_expect_eq(supports(&x, &p), WF_LIB_FAILED, "%s", steps[i]);
+        cr_expect_not_null(strstr(x.message, "gave no object"), "%s", x.message);
+        cr_expect_not_null(strstr(x.message, steps[i]), "%s", x.message);
+        cr_expect_leq(x.stub->alive, 1, "%s: %d", steps[i], x.stub->alive);
+    }
+}
+
+Test(blaslt, more_results_than_were_asked_for_are_not_read)
+{
+    struct pack x = load();
+    struct problem p = simple();
+    x.stub->result_count = 100000000;
+    cr_expect_eq(supports(&x, &p), WF_LIB_FAILED);
+    cr_expect_not_null(strstr(x.message, "gave 100000000 results where 1 were"), "%s",
+                       x.message);
+}
+
+Test(blaslt, a_time_that_is_none_is_an_error)
+{
+    struct pack x = load();
+    struct problem p = simple();
+    fill_in(&p);
+    x.stub->us[0] = NAN;
+    cr_expect_eq(run(&x, &p, KERNEL "_best"), WF_LIB_FAILED);
+    cr_expect_not_null(strstr(x.message, "an event says"), "%s", x.message);
+    clear(&p);
+}
+
 /* Every call that can fail, failing: a named error, and nothing left behind. */
 Test(blaslt, each_failing_call_is_named_and_leaks_nothing)
 {
