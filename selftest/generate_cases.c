@@ -179,6 +179,16 @@ static enum wf_status add_case(struct wf_generated_cases *cases,
                : wf_errorf(err, WF_ENOMEM, "no memory for a case");
 }
 
+bool wf_generated_has_cases(const char *kernel)
+{
+    for (size_t i = 0; i < ROWS; i++) {
+        if (strcmp(rows[i].kernel, kernel) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 enum wf_status wf_generated_cases_create(const char *kernel,
                                          const char *dataset_folder,
                                          struct wf_generated_cases **ret,

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct wf_generated_cases; /* opaque */
@@ -15,6 +16,7 @@ enum wf_status wf_generated_cases_create(const char *kernel,
                                          const char *dataset_folder,
                                          struct wf_generated_cases **ret,
                                          struct wf_error *err);
+bool wf_generated_has_cases(const char *kernel);
 void wf_generated_cases_destroy(struct wf_generated_cases *cases);
 size_t wf_generated_cases_count(const struct wf_generated_cases *cases);
 /* Canonical or not: what wf_execute takes. Borrowed. */

@@ -426,6 +426,16 @@ static enum wf_status run_kernel(struct stage *s,
     return st;
 }
 
+/* Kernels without cases of their own have no mutants. */
+static size_t kernels_with_cases(const struct wf_pack *pack)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < wf_pack_kernel_count(pack); k++) {
+        n += wf_generated_has_cases(wf_pack_kernel_at(pack, k)->name);
+    }
+    return n;
+}
+
 static enum wf_status run_generated(struct stage *s, struct wf_error *err)
 {
     const struct wf_pack *pack = NULL;
@@ -437,12 +447,25 @@ static enum wf_status run_generated(struct stage *s, struct wf_error *err)
     enum wf_status st = folder != NULL ? wf_selftest_pack(s->env, folder, &pack, err)
                                        : wf_errorf(err, WF_ENOMEM, "no memory");
     free(folder);
-    const size_t kernels = st == WF_OK ? wf_pack_kernel_count(pack) : 0;
+    const size_t kernels = st == WF_OK ? kernels_with_cases(pack) : 0;
+    const size_t all = st == WF_OK ? wf_pack_kernel_count(pack) : 0;
+    size_t done = 0;
     s->name = "generated";
-    for (size_t k = 0; st == WF_OK && k < kernels; k++) {
+    if (st == WF_OK && kernels == 0) {
+        return wf_errorf(err, WF_ENOTFOUND,
+                         "no kernel of pack %s has cases for generated mutants "
+                         "(selftest/generate_cases.def)",
+                         DEVICE_PACK);
+    }
+    for (size_t k = 0; st == WF_OK && k < all; k++) {
+        const char *kernel = wf_pack_kernel_at(pack, k)->name;
+        if (!wf_generated_has_cases(kernel)) {
+            continue;
+        }
         const size_t share =
-            wanted_count / kernels + (k < wanted_count % kernels ? 1 : 0);
-        st = run_kernel(s, pack, wf_pack_kernel_at(pack, k)->name, share, err);
+            wanted_count / kernels + (done < wanted_count % kernels ? 1 : 0);
+        st = run_kernel(s, pack, kernel, share, err);
+        done++;
     }
     return st;
 }

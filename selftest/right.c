@@ -65,6 +65,28 @@ static size_t choices(const struct wf_right *r,
     return n;
 }
 
+typedef enum wf_status (*draw_fn)(struct wf_selftest_env *,
+                                  const char *,
+                                  uint64_t,
+                                  const char **,
+                                  struct wf_error *);
+
+static draw_fn drawer_of(const char *op)
+{
+    static const struct {
+        const char *op;
+        draw_fn draw;
+    } rows[] = { { "gemm", wf_right_gemm },
+                 { "grouped_gemm", wf_right_grouped },
+                 { "attention", wf_right_attention } };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (strcmp(rows[i].op, op) == 0) {
+            return rows[i].draw;
+        }
+    }
+    return NULL;
+}
+
 static enum wf_status draw_own(const struct wf_right *r,
                                const char *pack_name,
                                const char *op,
@@ -84,9 +106,13 @@ static enum wf_status draw_own(const struct wf_right *r,
     }
     const struct wf_pack_kernel *k = list[wf_rng_next_below(rng, n)];
     const uint64_t seed = wf_rng_next(rng);
-    st = strcmp(k->op, "gemm") == 0
-             ? wf_right_gemm(r->env, k->name, seed, &t->case_json, err)
-             : wf_right_attention(r->env, k->name, seed, &t->case_json, err);
+    const draw_fn draw = drawer_of(k->op);
+    if (draw == NULL) {
+        return wf_errorf(err, WF_EUNSUPPORTED,
+                         "kernel %s: right runs draw no cases of op %s", k->name,
+                         k->op);
+    }
+    st = draw(r->env, k->name, seed, &t->case_json, err);
     t->pack_folder = wf_pack_folder(pack);
     t->pack_id = wf_pack_id(pack);
     t->kernel = k->name;
@@ -146,7 +172,9 @@ static enum wf_status draw_from(const struct wf_right *r,
 {
     switch ((int)source) {
     case SOURCE_HOST_GEMM:
-        return draw_own(r, "wavefarm-host", "gemm", rng, t, err);
+        return draw_own(r, "wavefarm-host",
+                        wf_rng_next_below(rng, 4) == 0 ? "grouped_gemm" : "gemm", rng,
+                        t, err);
     case SOURCE_HOST_ATTENTION:
         return draw_own(r, "wavefarm-host", "attention", rng, t, err);
     case SOURCE_DEVICE:

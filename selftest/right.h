@@ -28,6 +28,11 @@ enum wf_status wf_right_gemm(struct wf_selftest_env *env,
                              uint64_t seed,
                              const char **ret,
                              struct wf_error *err);
+enum wf_status wf_right_grouped(struct wf_selftest_env *env,
+                                const char *kernel,
+                                uint64_t seed,
+                                const char **ret,
+                                struct wf_error *err);
 enum wf_status wf_right_attention(struct wf_selftest_env *env,
                                   const char *kernel,
                                   uint64_t seed,

@@ -1,6 +1,6 @@
-/* Cases drawn by seed. The kernel's name says what it does: gemm_i8_c takes i8, a name
- * that ends in _nt takes f16 and transposes B, paged_decode_f16 takes f16 and one
- * query. */
+/* Cases drawn by seed. The kernel's name says what it does: gemm_i8_c takes i8, one of
+ * gfx942 has its types and its form (_nt: B transposed) in its name, and _gate if it is
+ * gated; paged_decode_f16 takes f16 and one query. */
 #include "selftest/right.h"
 
 #include "core/buf.h"
@@ -52,11 +52,52 @@ static const char *inputs(struct wf_rng *r)
 
 struct gemm_draw {
     int64_t m, n, k, batch;
-    bool ta, tb;
+    bool ta, tb, gated;
     const char *a, *b, *d;
     double alpha, beta;
     int64_t align; /* of leading dimensions and batch strides */
 };
+
+static bool is_device(const char *kernel)
+{
+    return strstr(kernel, "_mfma_") != NULL || strstr(kernel, "_skinny_") != NULL;
+}
+
+/* "nt" and so on: in a device kernel's name; NULL: the kernel takes all. */
+static const char *form_of(const char *kernel)
+{
+    static const char *const FORMS[] = { "_nt", "_nn", "_tn", "_tt" };
+    for (size_t i = 0; i < COUNT(FORMS) && is_device(kernel); i++) {
+        const char *at = strstr(kernel, FORMS[i]);
+        if (at != NULL && (at[3] == '\0' || at[3] == '_')) {
+            return at + 1;
+        }
+    }
+    return NULL;
+}
+
+/* Of a gfx942 kernel's name; false: it has no types in it. */
+static bool types_of_name(const char *kernel, struct gemm_draw *g)
+{
+    static const struct {
+        const char *word, *a, *b, *d;
+    } rows[] = { { "_f16_", "f16", "f16", "f16" },
+                 { "_bf16_", "bf16", "bf16", "bf16" },
+                 { "_e4m3_", "e4m3fnuz", "e4m3fnuz", "f16" },
+                 { "_e5m2_", "e5m2fnuz", "e5m2fnuz", "bf16" },
+                 { "_e4m3e5m2_", "e4m3fnuz", "e5m2fnuz", "f32" },
+                 { "_e5m2e4m3_", "e5m2fnuz", "e4m3fnuz", "f16" },
+                 { "_i8_", "i8", "i8", "i32" } };
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        if (strstr(kernel, rows[i].word) != NULL && is_device(kernel)) {
+            g->a = rows[i].a;
+            g->b = rows[i].b;
+            g->d = rows[i].d;
+            return true;
+        }
+    }
+    return false;
+}
 
 static void draw_types(struct wf_rng *r, const char *kernel, struct gemm_draw *g)
 {
@@ -64,10 +105,10 @@ static void draw_types(struct wf_rng *r, const char *kernel, struct gemm_draw *g
                                           "f32",      "f32",     "e4m3fn", "e5m2",
                                           "e4m3fnuz", "e5m2fnuz" };
     g->a = g->b = g->d = "f16";
-    if (strncmp(kernel, "gemm_f16", 8) == 0 || strncmp(kernel, "gfx942", 6) == 0) {
+    if (types_of_name(kernel, g) || strncmp(kernel, "gfx942", 6) == 0) {
         return;
     }
-    if (strcmp(kernel, "gemm_i8_c") == 0) {
+    if (strstr(kernel, "_i8_c") != NULL) {
         g->a = g->b = "i8";
         g->d = "i32";
     } else if (one_in(r, 8)) {
@@ -83,12 +124,13 @@ static void draw_gemm(struct wf_rng *r, const char *kernel, struct gemm_draw *g)
 {
     static const double ALPHA[] = { 1, 1, 0.5, -2, 0, 1.7, 1000, 0.001 };
     static const double BETA[] = { 0, 0, 1, -0.5, 3 };
-    const size_t len = strlen(kernel);
-    const char *form = len > 3 && kernel[len - 3] == '_' ? kernel + len - 2 : "";
-    const bool known = strncmp(kernel, "gemm_f16_mfma", 13) == 0;
+    const char *form = form_of(kernel);
+    const bool known = form != NULL;
+    const bool skinny = strstr(kernel, "_skinny_") != NULL;
     draw_types(r, kernel, g);
-    g->align = strstr(kernel, "256x256") != NULL ? 8 : 1;
-    g->m = one_in(r, 60) ? 0 : size(r, known ? 150 : 120);
+    g->align = 1;
+    g->gated = known && strstr(kernel, "_gate") != NULL;
+    g->m = one_in(r, 60) ? 0 : size(r, skinny ? 16 : known ? 150 : 120);
     g->n = one_in(r, 60) ? 0 : size(r, known ? 150 : 120);
     g->k = one_in(r, 30) ? 0 : size(r, 256);
     g->batch = one_in(r, 4) ? 1 + (int64_t)wf_rng_next_below(r, 3) : 1;
@@ -96,6 +138,7 @@ static void draw_gemm(struct wf_rng *r, const char *kernel, struct gemm_draw *g)
     g->tb = known ? form[1] == 't' : one_in(r, 2);
     g->alpha = ALPHA[wf_rng_next_below(r, COUNT(ALPHA))];
     g->beta = BETA[wf_rng_next_below(r, COUNT(BETA))];
+    g->beta = g->gated ? 0 : g->beta;
     if (strcmp(g->a, "i8") == 0) {
         g->alpha = (double)(int64_t)g->alpha;
         g->beta = (double)(int64_t)g->beta;
@@ -157,14 +200,91 @@ enum wf_status wf_right_gemm(struct wf_selftest_env *env,
     if (st == WF_OK) {
         st = add_strides(&b, &r, "a", g.ta ? g.k : g.m, g.ta ? g.m : g.k, &g, err);
     }
+    const int64_t columns = g.gated ? 2 * g.n : g.n;
     if (st == WF_OK) {
-        st = add_strides(&b, &r, "b", g.tb ? g.n : g.k, g.tb ? g.k : g.n, &g, err);
+        st = add_strides(&b, &r, "b", g.tb ? columns : g.k, g.tb ? g.k : columns, &g,
+                         err);
+    }
+    if (st == WF_OK && g.gated) {
+        st = wf_buf_puts(&b, ",\"activation\":\"silu_gate\"", err);
     }
     if (st == WF_OK) {
         st = add_strides(&b, &r, "c", g.m, g.n, &g, err);
     }
     if (st == WF_OK) {
         st = add_strides(&b, &r, "d", g.m, g.n, &g, err);
+    }
+    if (st == WF_OK) {
+        st = wf_buf_puts(&b, "}", err);
+    }
+    if (st != WF_OK) {
+        wf_buf_free(&b);
+        return st;
+    }
+    return wf_selftest_keep(env, b.data, ret, err);
+}
+
+/* --- grouped_gemm --- */
+
+static enum wf_status add_groups(struct wf_buf *b,
+                                 struct wf_rng *r,
+                                 struct wf_error *err)
+{
+    const int count = one_in(r, 8) ? 70 : 1 + (int)wf_rng_next_below(r, 9);
+    enum wf_status st = wf_buf_puts(b, ",\"groups\":[", err);
+    for (int i = 0; i < count && st == WF_OK; i++) {
+        const bool empty = one_in(r, 3) || (count > 9 && !one_in(r, 8));
+        st = wf_buf_printf(b, err, "%s%" PRId64, i > 0 ? "," : "",
+                           empty ? 0 : size(r, 70));
+    }
+    return st == WF_OK ? wf_buf_puts(b, "]", err) : st;
+}
+
+static enum wf_status add_grouped_options(struct wf_buf *b,
+                                          struct wf_rng *r,
+                                          const char *kernel,
+                                          const struct gemm_draw *g,
+                                          struct wf_error *err)
+{
+    const bool floats = strcmp(g->d, "i32") != 0 && strcmp(g->a, "f64") != 0;
+    const bool fp8 = g->a[0] == 'e' && g->b[0] == 'e';
+    const bool free_choice = form_of(kernel) == NULL;
+    enum wf_status st = WF_OK;
+    if (fp8 && one_in(r, 2)) {
+        st = wf_buf_printf(b, err, ",\"scale\":\"%s\"",
+                           free_choice && one_in(r, 2) ? "block128" : "row");
+    }
+    if (st == WF_OK && (g->gated || (free_choice && floats && one_in(r, 4)))) {
+        return wf_buf_puts(b, ",\"activation\":\"silu_gate\"", err);
+    }
+    return st == WF_OK && floats && one_in(r, 4)
+               ? wf_buf_puts(b, ",\"activation\":\"silu\"", err)
+               : st;
+}
+
+enum wf_status wf_right_grouped(struct wf_selftest_env *env,
+                                const char *kernel,
+                                uint64_t seed,
+                                const char **ret,
+                                struct wf_error *err)
+{
+    struct wf_rng r = { seed, 13, 0 };
+    struct gemm_draw g;
+    struct wf_buf b = WF_BUF_INIT;
+    draw_gemm(&r, kernel, &g);
+    enum wf_status st = wf_buf_printf(
+        &b, err,
+        "{\"op\":\"grouped_gemm\",\"N\":%" PRId64 ",\"K\":%" PRId64
+        ",\"trans_b\":\"%s\",\"a_type\":\"%s\",\"b_type\":\"%s\",\"d_type\":\"%s\""
+        ",\"alpha\":%g,\"inputs\":\"%s\",\"seed\":%" PRIu64 ",\"ldd\":%" PRId64,
+        g.n, g.k, g.tb ? "T" : "N", g.a, g.b, g.d, g.alpha, inputs(&r),
+        wf_rng_next_below(&r, 1000000),
+        (g.n > 0 ? g.n : 1) + (int64_t)wf_rng_next_below(&r, 9));
+    if (st == WF_OK) {
+        st = add_groups(&b, &r, err);
+    }
+    if (st == WF_OK) {
+        st = add_grouped_options(&b, &r, kernel, &g, err);
     }
     if (st == WF_OK) {
         st = wf_buf_puts(&b, "}", err);
