@@ -5,7 +5,7 @@
   gemm_static.py table ...   the same as Markdown, beside the peers' figures
   gemm_static.py known ...   what is beyond its limit now, as gemm_static_known.json
 
-Each kernel of the pack whose op is gemm has to fit a row of LIMITS; the first row that
+Each kernel of the pack whose op is gemm or grouped_gemm has to fit a row of LIMITS; the first row that
 fits counts. llvm-mca differs by version, so 19 is asked, which setup installs. Reports are
 kept by the code's hash, llvm-mca's version and the report's own sources.
 Exit status: 0 all within their limits, 1 not so, 2 something else is wrong.
@@ -53,13 +53,19 @@ ALWAYS = {"vgpr_spills": (None, 0), "sgpr_spills": (None, 0), "scratch_bytes": (
 LARGE = {"mca": (90, None), "mca_nowait": (97, None), "hot_valu_passes": (None, 0),
          "hot_mfma_share": (55, None)}
 TRANSPOSED = {"hot_valu_to_mfma": (None, 0.25), "mca": (80, None)}
-BLOCK_SCALE = {"hot_valu_to_mfma": (None, 0.28), "mca": (70, None)}
+BLOCK_SCALE = {"hot_valu_to_mfma": (None, 0.28), "mca": (70, None),
+               "hot_vm_drains": (None, 0)}
 # No peer is of this size: bound by the weights' bytes, which whole 16-byte loads bring.
 SKINNY = {"hot_load_bytes": (16, None)}
 
 
 def large(k):
     return k["area"] >= 256 * 128
+
+
+def block_peer(k):
+    """As large as the peer with block scales."""
+    return k["area"] >= 128 * 128
 
 
 def by_area(k):
@@ -73,11 +79,13 @@ def by_area(k):
 # (row's name, pattern of the kernel's name, condition, limits: a dict or a function of the
 # kernel). A limit: figure -> (at least, at most).
 LIMITS = [
-    ("fp8 block scales", r"gemm_.*(block|scale128).*", None, BLOCK_SCALE),
+    ("fp8 block scales", r"(gemm|grouped)_.*(block|scale128).*", block_peer, BLOCK_SCALE),
+    ("fp8 block scales, smaller", r"(gemm|grouped)_.*(block|scale128).*", None,
+     lambda k: {"hot_valu_to_mfma": (None, 0.28), **by_area(k)}),
     ("few rows", r"gemm_skinny_.*", None, SKINNY),
-    ("NT, at least 256x128", r"gemm_.*_nt(_.*)?", large, LARGE),
-    ("NT, smaller", r"gemm_.*_nt(_.*)?", lambda k: True, by_area),
-    ("other transposes", r"gemm_.*_(nn|tn|tt)(_.*)?", None, TRANSPOSED),
+    ("NT, at least 256x128", r"(gemm|grouped)_.*_nt(_.*)?", large, LARGE),
+    ("NT, smaller", r"(gemm|grouped)_.*_nt(_.*)?", lambda k: True, by_area),
+    ("other transposes", r"(gemm|grouped)_.*_(nn|tn|tt)(_.*)?", None, TRANSPOSED),
 ]
 
 
@@ -107,7 +115,7 @@ def kernels_of(pack):
         manifest = json.load(f)
     out = []
     for k in manifest["kernels"]:
-        if k["op"] != "gemm":
+        if k["op"] not in ("gemm", "grouped_gemm"):
             continue
         knobs = k.get("knobs", {})
         area = 1

@@ -7,7 +7,7 @@ import gemm_static
 
 FIGURES = {"vgpr_spills": 0, "sgpr_spills": 0, "scratch_bytes": 0, "scratch_instructions": 0,
            "hot_mfma": 64, "hot_valu_passes": 0, "hot_valu_to_mfma": 0, "hot_mfma_share": 60,
-           "hot_load_bytes": 16, "mca": 95, "mca_nowait": 99}
+           "hot_load_bytes": 16, "hot_vm_drains": 0, "mca": 95, "mca_nowait": 99}
 
 
 def kernel(name, area=256 * 256):
@@ -32,6 +32,11 @@ class Rules(unittest.TestCase):
                 ("gemm_bf16_mfma_128x128x64_nt", 128 * 128, "NT, smaller"),
                 ("gemm_e4m3_mfma_256x256_tn", 256 * 256, "other transposes"),
                 ("gemm_e4m3_mfma_block_256x128_nt", 256 * 128, "fp8 block scales"),
+                ("grouped_e4m3_mfma_block_128x128_nt_gate", 128 * 128, "fp8 block scales"),
+                ("grouped_e4m3_mfma_block_64x128_nt", 64 * 128, "fp8 block scales, smaller"),
+                ("grouped_bf16_mfma_256x256_nt", 256 * 256, "NT, at least 256x128"),
+                ("grouped_f16_mfma_128x128_nt_gate", 128 * 128, "NT, smaller"),
+                ("grouped_f16_mfma_128x128_nn", 128 * 128, "other transposes"),
                 ("gemm_skinny_f16_16x64_nt", 16 * 64, "few rows")):
             self.assertEqual(gemm_static.row_of(kernel(name, area))[0], row, name)
 
@@ -53,6 +58,12 @@ class Rules(unittest.TestCase):
         blocks = "gemm_e4m3_mfma_block_256x128_nt"
         self.assertEqual(broken(blocks, symbol(mca=70, hot_valu_to_mfma=0.28)), [])
         self.assertEqual(len(broken(blocks, symbol(mca=69, hot_valu_to_mfma=0.29))), 2)
+        self.assertEqual(len(broken(blocks, symbol(hot_vm_drains=1))), 1)
+        small = "grouped_e4m3_mfma_block_64x128_nt"
+        self.assertEqual(broken(small, symbol(mca=41, mca_nowait=80, hot_valu_to_mfma=0.28),
+                                area=64 * 128), [])
+        self.assertEqual(len(broken(small, symbol(mca=40, hot_valu_to_mfma=0.29),
+                                    area=64 * 128)), 2)
         self.assertEqual(len(broken("gemm_skinny_f16_nt", symbol(hot_load_bytes=8))), 1)
 
     def test_smaller_tiles_by_the_peer_of_their_size(self):
