@@ -16,7 +16,7 @@
  * Knobs: BLOCK_M, BLOCK_N, WAVES_M, WAVES_N, WAVES_PER_SIMD, A_K_CONTIGUOUS,
  * B_K_CONTIGUOUS, SPLIT_K (1: partial sums go to the workspace), ANY_ALIGNMENT (1: with
  * wf_gemm_f16_any). */
-#include "kernels/gemm/gemm_device.h"
+#include "tests/emulator/gemm_f16_device.h"
 
 #define BLOCK_K 32
 #define THREADS (64 * WAVES_M * WAVES_N)

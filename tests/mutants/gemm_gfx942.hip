@@ -5,7 +5,7 @@
  * `tiled`: 16 x 16 outputs a workgroup of 256, both operands in LDS, any shape. `matrix`:
  * one wave, 32 x 32 outputs, MFMA 32x32x8 from LDS with permuted chunks, as our real
  * kernel has them (tests/emulator/gemm_f16.hip). */
-#include "kernels/gemm/gemm_device.h"
+#include "tests/emulator/gemm_f16_device.h"
 
 enum {
 #define X(name) name,

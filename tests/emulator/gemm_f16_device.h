@@ -1,5 +1,5 @@
-/* What all device GEMMs share: the problem, which tile a workgroup computes, the
- * epilogue, and the sum of split partial results.
+/* What the f16 GEMMs of the tests share: the problem, which tile a workgroup computes,
+ * the epilogue, and the sum of split partial results.
  *
  *   D = alpha * op(A) * op(B) + beta * C, row-major, f16 in and out, f32 sums.
  *
@@ -8,8 +8,8 @@
  * are neighbours in memory (A not transposed, B transposed), else `row contiguous`,
  * where row means m of A and n of B. Bases are 64-bit; offsets inside a tile fit 32
  * bits because leading dimensions are below 2^22 (the entries' `supports`). */
-#ifndef WF_KERNELS_GEMM_GEMM_DEVICE_H
-#define WF_KERNELS_GEMM_GEMM_DEVICE_H
+#ifndef WF_TESTS_EMULATOR_GEMM_F16_DEVICE_H
+#define WF_TESTS_EMULATOR_GEMM_F16_DEVICE_H
 
 #include "kernels/device/wf_device.h"
 
