@@ -1,9 +1,11 @@
 # Packs of the device kernels. The PTX pack is made wherever clang is, so that the NVIDIA
-# source compiles in every build; cubins where nvcc is found.
+# source compiles in every build; cubins of all of them, which take nvcc minutes, where it
+# is found and WF_CUBINS says so (the release preset does).
 include(packs)
 wf_device_pack(NAME wavefarm-gfx942 ARCH gfx942 FORMAT co)
 wf_device_pack(NAME wavefarm-sm_90-ptx ARCH sm_90 FORMAT ptx)
-if(WF_NVCC)
+option(WF_CUBINS "Compile the kernels for sm_90 with nvcc too, where it is found" ON)
+if(WF_NVCC AND WF_CUBINS)
   wf_device_pack(NAME wavefarm-sm_90 ARCH sm_90 FORMAT cubin)
 endif()
 
