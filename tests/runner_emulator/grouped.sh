@@ -15,11 +15,11 @@ all_pass() {
         '([(r["task"]["kernel"], r["task"]["case_name"], r["answer"], r["answer_text"]) for r in v
           if r["answer"] not in ("PASS", "NOT_SUPPORTED")], sum(r["answer"] == "PASS" for r in v))')" "([], $3)"
 }
-all_pass 'bf16-*' 'grouped_bf16_mfma_*_nt' 12
-all_pass bf16-gate 'grouped_bf16_mfma_*_gate' 1
+all_pass 'bf16-*' 'grouped_bf16_mfma_*_nt' 16
+all_pass bf16-gate 'grouped_bf16_mfma_*_gate' 2
 all_pass f16-nn 'grouped_f16_mfma_*_nn' 1
-all_pass e4m3-rows 'grouped_e4m3_mfma_*_nt' 3
-all_pass e4m3-gate 'grouped_e4m3_mfma_*_gate' 1
+all_pass e4m3-rows 'grouped_e4m3_mfma_*_nt' 4
+all_pass e4m3-gate 'grouped_e4m3_mfma_*_gate' 2
 all_pass e4m3-block 'grouped_e4m3_mfma_block_*_nt' 3
 all_pass e4m3-block-gate 'grouped_e4m3_mfma_block_*_gate' 2
 all_pass i8-odd 'grouped_i8_mfma_*' 1
