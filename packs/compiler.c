@@ -55,7 +55,9 @@ static bool recall(const char *memo, const char *stamp, char ret[WF_SHA256_HEX])
 {
     struct wf_buf b = WF_BUF_INIT;
     size_t n = strlen(stamp);
-    bool good = wf_file_read(memo, 4096, &b, NULL) == WF_OK &&
+    struct stat st;
+    bool good = lstat(memo, &st) == 0 && S_ISREG(st.st_mode) && /* no pipe: it waits */
+                wf_file_read(memo, 4096, &b, NULL) == WF_OK &&
                 b.len == n + WF_SHA256_HEX - 1 && memcmp(b.data, stamp, n) == 0 &&
                 wf_sha256_is_hex(b.data + n);
     if (good) {

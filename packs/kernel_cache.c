@@ -204,6 +204,14 @@ static bool matches(const char *key, const char *text, size_t n)
     return (size_t)length == head && memcmp(header, text, head) == 0;
 }
 
+/* Something else than a file in an entry's place (a pipe, on which opening waits, a
+ * link to a device) is damage as well. */
+static bool is_other_than_file(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && !S_ISREG(st.st_mode);
+}
+
 enum wf_status kernel_cache_read(const char *path,
                                  const char *key,
                                  struct wf_buf *out,
@@ -211,6 +219,10 @@ enum wf_status kernel_cache_read(const char *path,
                                  struct wf_error *err)
 {
     struct wf_buf b = WF_BUF_INIT;
+    *ret_good = false;
+    if (is_other_than_file(path)) {
+        return WF_OK;
+    }
     enum wf_status st = wf_file_read(path, MAX_OBJECT_BYTES, &b, err);
     if (st == WF_OK) {
         *ret_good = matches(key, wf_buf_cstr(&b), b.len);

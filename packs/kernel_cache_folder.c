@@ -158,7 +158,8 @@ static enum wf_status look_and_evict(struct wf_kernel_cache *cache,
 {
     struct entries list = { .count = 0 };
     char *path = wf_path_join(cache->folder, "locks/evict");
-    int fd = path == NULL ? -1 : open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    int fd =
+        path == NULL ? -1 : open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     enum wf_status st = list_all(cache, &list, err);
     if (st == WF_OK && list.bytes > cache->limit_bytes && fd >= 0 &&
         flock(fd, LOCK_EX | LOCK_NB) == 0) {

@@ -119,6 +119,23 @@ Test(kernel_cache, damage_is_found_wherever_it_is)
     free(path);
 }
 
+/* Opening a pipe waits for a writer: a test that never ends without the rule. */
+Test(kernel_cache, what_is_no_file_is_damage, .timeout = 20)
+{
+    put(1, "one");
+    char *path = entry_path(1);
+    cr_assert(unlink(path) == 0 && mkfifo(path, 0600) == 0);
+    expect(1, NULL);
+    cr_expect_not(wf_file_exists(path));
+    cr_assert_eq(symlink("/dev/zero", path), 0);
+    expect(1, NULL);
+    put(1, "one");
+    expect(1, "one");
+    cr_assert(unlink(path) == 0 && mkdir(path, 0700) == 0);
+    expect(1, NULL);
+    free(path);
+}
+
 /* An entry that was moved under another key is not that key's. */
 Test(kernel_cache, an_entry_knows_its_key)
 {
