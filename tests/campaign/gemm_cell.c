@@ -111,6 +111,8 @@ static enum wf_status any_probe(const struct gemm_cell *cell,
         w.trans_b = cell->trans_b;
         w.scale = mode->scale;
         w.activation = mode->activation;
+        w.groups = cell->grouped ? 1 : 0;
+        w.group[0] = w.size.m;
         status = gemm_cell_wants(cell, &w, ret, &split, err);
     }
     return status;
@@ -209,6 +211,9 @@ static enum wf_status find_of_kernel(struct gemm_cell *cell,
         cell->trans_a = (i & 2) != 0;
         cell->trans_b = (i & 1) != 0;
         cell->mode_count = 0;
+        if (cell->grouped && cell->trans_a) {
+            continue; /* A is never transposed there */
+        }
         status = find_modes(cell, err);
         if (status == WF_OK && cell->mode_count > 0) {
             halve_gated(cell, block_n);
@@ -246,7 +251,8 @@ enum wf_status gemm_cells_find(const struct wf_pack *pack,
                                   .kernel = wf_pack_kernel_at(pack, i),
                                   .device = device,
                                   .tiles.split = 1 };
-        if (strcmp(cell.kernel->op, "gemm") == 0 &&
+        cell.grouped = strcmp(cell.kernel->op, "grouped_gemm") == 0;
+        if ((cell.grouped || strcmp(cell.kernel->op, "gemm") == 0) &&
             fits_arch(cell.kernel, device->arch) &&
             (glob == NULL || wf_glob_match(glob, cell.kernel->name))) {
             status = find_of_kernel(&cell, ret, err);

@@ -25,6 +25,7 @@ struct gemm_cell {
     struct gemm_tiles tiles; /* split 1: it depends on the case */
     enum wf_dtype a, b;
     bool trans_a, trans_b;
+    bool grouped;                          /* the op is grouped_gemm */
     struct gemm_mode mode[GEMM_MODES_MAX]; /* that some size is supported with */
     size_t mode_count;
 };
@@ -34,9 +35,10 @@ struct gemm_cells {
     size_t count;
 };
 
-/* Appends the cells of all gemm kernels of the pack whose name fits `glob` (NULL: all)
- * and that the device can run. EINVAL where a kernel has no knobs BLOCK_M and BLOCK_N,
- * or does nothing that was asked. Pack and device must outlive the cells. */
+/* Appends the cells of all gemm and grouped_gemm kernels of the pack whose name fits
+ * `glob` (NULL: all) and that the device can run. EINVAL where a kernel has no knobs
+ * BLOCK_M and BLOCK_N, or does nothing that was asked. Pack and device must outlive the
+ * cells. */
 enum wf_status gemm_cells_find(const struct wf_pack *pack,
                                const char *glob,
                                const struct wf_device *device,

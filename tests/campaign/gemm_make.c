@@ -394,6 +394,30 @@ static bool make_five(struct draw *d)
     return plain_mode(d);
 }
 
+/* --- grouped products --- */
+/* What a grouped product does not have: C, bias, batches of A and D. */
+static bool fits_groups(const struct gemm_pick *pick)
+{
+    return pick->kind != GEMM_KIND_BETA && pick->kind != GEMM_KIND_BIAS &&
+           (pick->kind != GEMM_KIND_FAR || pick->index % 3 == GEMM_OF_B);
+}
+
+/* The rows become those of some groups, many of them empty or of one row. */
+static void split_rows(struct draw *d)
+{
+    int64_t left = d->w.size.m;
+    d->w.groups = (size_t)between(d, 1, GEMM_GROUPS_MAX);
+    for (size_t i = 0; i + 1 < d->w.groups; i++) {
+        const int64_t rows = one_in(d, 3) ? 0 : one_in(d, 4) ? 1 : below(d, left + 1);
+        d->w.group[i] = rows < left ? rows : left;
+        left -= d->w.group[i];
+    }
+    d->w.group[d->w.groups - 1] = left;
+    d->w.batch = 1;
+    d->w.beta = 0.0;
+    d->w.bias = false;
+}
+
 typedef bool maker(struct draw *d);
 static maker *const makers[] = {
     make_reduced,    make_edge, make_random,    make_one,       make_k_zero,
@@ -450,6 +474,9 @@ enum wf_status gemm_make(const struct gemm_sources *sources,
     enum wf_status status = WF_OK;
     d.rng = (struct wf_rng){ sources->seed, stream_of(pick), 0 };
     *ret = (struct gemm_made){ 0 };
+    if (pick->cell->grouped && !fits_groups(pick)) {
+        return WF_OK;
+    }
     for (; status == WF_OK && ret->count == 0 && d.attempt < TRIES; d.attempt++) {
         d.w = gemm_want_plain((struct gemm_shape){ 0, 0, 0 });
         d.w.a = pick->cell->a;
@@ -460,6 +487,9 @@ enum wf_status gemm_make(const struct gemm_sources *sources,
         d.note[0] = '\0';
         if (!makers[pick->kind](&d)) {
             return WF_OK;
+        }
+        if (pick->cell->grouped) {
+            split_rows(&d);
         }
         if (d.w.size.m > 0 && !too_large(&d)) {
             status = accept(&d, ret, err);

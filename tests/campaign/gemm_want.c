@@ -88,12 +88,47 @@ static enum wf_status set_layout(const struct gemm_want *w,
     enum wf_status status = WF_OK;
     for (int i = 0; i < 3; i++) {
         for (int o = 0; status == WF_OK && o < GEMM_OPERANDS; o++) {
-            if (all[i].value[o] >= 0 && (o != GEMM_OF_C || w->beta != 0.0)) {
+            if (all[i].value[o] >= 0 && (o != GEMM_OF_C || w->beta != 0.0) &&
+                (w->groups == 0 || i != 1 || o == GEMM_OF_B)) {
                 status = wf_json_set_i64(json, all[i].name[o], all[i].value[o], err);
             }
         }
     }
     return status;
+}
+
+static enum wf_status set_groups(const struct gemm_want *w,
+                                 struct wf_json *json,
+                                 struct wf_error *err)
+{
+    struct wf_json *list = wf_json_array();
+    enum wf_status status = list != NULL ? WF_OK : WF_ENOMEM;
+    for (size_t i = 0; status == WF_OK && i < w->groups; i++) {
+        status = wf_json_push_i64(list, w->group[i], err);
+    }
+    if (status != WF_OK) {
+        wf_json_free(list);
+        return status;
+    }
+    return wf_json_set_take(json, "groups", list, err);
+}
+
+/* What a grouped_gemm has instead of the other op's members. */
+static enum wf_status set_product(const struct gemm_want *w,
+                                  struct wf_json *json,
+                                  struct wf_error *err)
+{
+    const bool grouped = w->groups > 0;
+    bool good =
+        wf_json_set_string(json, "op", grouped ? "grouped_gemm" : "gemm", err) == WF_OK;
+    if (grouped) {
+        return good ? set_groups(w, json, err) : WF_ENOMEM;
+    }
+    good &= wf_json_set_i64(json, "M", w->size.m, err) == WF_OK;
+    good &= wf_json_set_i64(json, "batch", w->batch, err) == WF_OK;
+    good &= wf_json_set_string(json, "trans_a", w->trans_a ? "T" : "N", err) == WF_OK;
+    good &= wf_json_set_f64(json, "beta", w->beta, err) == WF_OK;
+    return good ? WF_OK : WF_ENOMEM;
 }
 
 /* What only some cases say. */
@@ -128,21 +163,17 @@ static enum wf_status set_members(const struct gemm_want *w,
     const struct {
         const char *name;
         int64_t value;
-    } number[] = { { "M", w->size.m },
-                   { "N", w->size.n },
+    } number[] = { { "N", w->size.n },
                    { "K", w->size.k },
-                   { "batch", w->batch },
                    { "seed", (int64_t)w->seed } };
     const struct {
         const char *name, *value;
-    } text[] = { { "op", "gemm" },
-                 { "trans_a", w->trans_a ? "T" : "N" },
-                 { "trans_b", w->trans_b ? "T" : "N" },
+    } text[] = { { "trans_b", w->trans_b ? "T" : "N" },
                  { "a_type", wf_dtype_name(w->a) },
                  { "b_type", wf_dtype_name(w->b) },
                  { "d_type", wf_dtype_name(w->d) } };
-    bool good = wf_json_set_f64(json, "alpha", w->alpha, err) == WF_OK &&
-                wf_json_set_f64(json, "beta", w->beta, err) == WF_OK;
+    bool good = set_product(w, json, err) == WF_OK &&
+                wf_json_set_f64(json, "alpha", w->alpha, err) == WF_OK;
     for (size_t i = 0; i < sizeof(number) / sizeof(number[0]); i++) {
         good &= wf_json_set_i64(json, number[i].name, number[i].value, err) == WF_OK;
     }

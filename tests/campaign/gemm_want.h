@@ -7,6 +7,7 @@
 #include "tests/campaign/gemm_shapes.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #define GEMM_SCALE_LIST(X) \
     X(NONE, "none")        \
@@ -40,8 +41,15 @@ enum gemm_operand {
     GEMM_OPERANDS
 };
 
+#define GEMM_GROUPS_MAX 8
+
 struct gemm_want {
     struct gemm_shape size;
+    /* groups > 0: a grouped_gemm, whose rows, size.m in all, are these groups; no
+     * batch, beta, bias, trans_a then, and of the distances between batches only B's.
+     */
+    size_t groups;
+    int64_t group[GEMM_GROUPS_MAX];
     int64_t batch; /* >= 1 */
     bool trans_a, trans_b;
     enum wf_dtype a, b, c, d, bias_type;

@@ -142,7 +142,7 @@ Test(gemm_cases, a_want_is_the_case_that_it_says)
 static const char pack_text[] =
     "{\"schema\":\"wavefarm.pack/1\",\"name\":\"p\",\"files\":{\"k.co\":"
     "\"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\"},\"kernels\":["
-    "{\"name\":\"%s\",\"op\":\"gemm\",\"kind\":\"code-object\",\"arch\":[\"gfx942\"],"
+    "{\"name\":\"%s\",\"op\":\"%s\",\"kind\":\"code-object\",\"arch\":[\"gfx942\"],"
     "\"knobs\":{%s\"BLOCK_K\":32},\"supports\":\"%s\",\"split\":\"%s\","
     "\"code\":{\"main\":\"k.co\"},\"launches\":[{\"symbol\":\"s\",\"grid\":[1],"
     "\"block\":[64],\"args\":[]}]}]}";
@@ -159,14 +159,15 @@ struct shelf {
     struct gemm_sources sources;
 };
 
-static enum wf_status open_shelf(struct shelf *s,
-                                 const char *knobs,
-                                 const char *supports,
-                                 const char *split,
-                                 struct wf_error *err)
+static enum wf_status open_shelf_of(struct shelf *s,
+                                    const char *op,
+                                    const char *knobs,
+                                    const char *supports,
+                                    const char *split,
+                                    struct wf_error *err)
 {
     struct wf_json *json = NULL;
-    char *text = wf_asprintf(pack_text, "k", knobs, supports, split);
+    char *text = wf_asprintf(pack_text, "k", op, knobs, supports, split);
     *s = (struct shelf){ .device = { .arch = "gfx942:sramecc+", .cu_count = 304 },
                          .sources = { .seed = 3, .max_flops = 2e9 } };
     cr_assert_eq(wf_json_parse(text, strlen(text), "pack", &json, err), WF_OK, "%s",
@@ -180,6 +181,15 @@ static enum wf_status open_shelf(struct shelf *s,
         gemm_shapes_parse(list, strlen(list), "l.csv", &s->sources.list[0].shapes, err),
         WF_OK);
     return gemm_cells_find(s->pack, NULL, &s->device, &s->cells, err);
+}
+
+static enum wf_status open_shelf(struct shelf *s,
+                                 const char *knobs,
+                                 const char *supports,
+                                 const char *split,
+                                 struct wf_error *err)
+{
+    return open_shelf_of(s, "gemm", knobs, supports, split, err);
 }
 
 static void close_shelf(struct shelf *s)
@@ -260,6 +270,36 @@ Test(gemm_cases, every_kind_can_be_made_and_is_the_same_again)
         cr_expect_str_eq(wf_case_id(first), wf_case_id(second));
         wf_case_free(first);
         wf_case_free(second);
+    }
+    close_shelf(&s);
+}
+
+/* Rows of a grouped product are those of its groups, and what the op does not have is
+ * not asked for. */
+Test(gemm_cases, grouped_kernels_get_groups)
+{
+    struct shelf s;
+    struct wf_error err = { 0 };
+    cr_assert_eq(open_shelf_of(&s, "grouped_gemm", TILE,
+                               "a_type == b_type && a_type == 'f16' && group_count > 0",
+                               "1", &err),
+                 WF_OK, "%s", err.text);
+    cr_assert_eq(s.cells.count, 2); /* A is not transposed */
+    for (int k = 0; k < GEMM_KIND_FIVE; k++) {
+        const struct gemm_made one = make(&s, (enum gemm_kind)k, 1);
+        const bool has = k != GEMM_KIND_BETA && k != GEMM_KIND_BIAS &&
+                         k != GEMM_KIND_SCALE_ROW && k != GEMM_KIND_SCALE_128;
+        cr_expect_eq(one.count > 0, has, "%s", gemm_kind_name((enum gemm_kind)k));
+        int64_t rows = 0;
+        for (size_t i = 0; one.count > 0 && i < one.want[0].groups; i++) {
+            rows += one.want[0].group[i];
+        }
+        if (one.count > 0) {
+            cr_expect_eq(rows, one.want[0].size.m);
+            struct wf_case *c = made_case(&one.want[0]);
+            cr_expect(strstr(wf_case_canonical(c), "\"groups\":[") != NULL);
+            wf_case_free(c);
+        }
     }
     close_shelf(&s);
 }
