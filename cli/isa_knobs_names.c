@@ -78,18 +78,39 @@ size_t knob_figure_index(const char *name)
     return i;
 }
 
+/* As many of the names as a message has room for. */
+static enum wf_status add_names(struct wf_buf *list,
+                                const struct knob_names *n,
+                                struct wf_error *err)
+{
+    const size_t room = 300;
+    enum wf_status st = WF_OK;
+    size_t i = 0;
+    for (; st == WF_OK && i < n->count && list->len < room; i++) {
+        st = wf_buf_printf(list, err, "%s%s", i > 0 ? " " : "", n->name[i]);
+    }
+    return st == WF_OK && i < n->count
+               ? wf_buf_printf(list, err, " and %zu more", n->count - i)
+               : st;
+}
+
 enum wf_status knob_missing(const struct knob_names *n,
                             const char *name,
                             struct wf_error *err)
 {
     struct wf_buf list = WF_BUF_INIT;
-    enum wf_status st = WF_OK;
-    for (size_t i = 0; st == WF_OK && i < n->count && list.len < 300; i++) {
-        st = wf_buf_printf(&list, err, "%s%s", i > 0 ? " " : "", n->name[i]);
+    if (n->count == 0) {
+        return wf_errorf(err, WF_EINVAL,
+                         "no knob %s: the names of these kernels hold no knobs; of a "
+                         "pack's kernels its entries do: give the pack's folder",
+                         name);
     }
+    enum wf_status st = add_names(&list, n, err);
     if (st == WF_OK) {
-        st = wf_errorf(err, WF_EINVAL, "no kernel has a knob %s; there are %s", name,
-                       n->count > 0 ? wf_buf_cstr(&list) : "none at all");
+        st = wf_errorf(err, WF_EINVAL,
+                       "none of these kernels has a knob %s, nor is it a figure; knobs "
+                       "here: %s; figures: as --csv has them",
+                       name, wf_buf_cstr(&list));
     }
     wf_buf_free(&list);
     return st;

@@ -142,7 +142,8 @@ static void fill_row(const struct wf_json *result, struct row *r)
 
 /* A long list of wrong results stays readable: maps of the first ones, unless failures
  * are what was asked for. */
-#define MOST_MAPS 4
+#define MOST_MAPS    4
+#define MOST_REASONS 4 /* why nothing ran */
 
 /* The answer's text without what the lines under it say. */
 static void print_headline(const struct wf_json *result, bool details)
@@ -232,6 +233,37 @@ static bool is_listed(const struct wf_json *result, enum wf_result_choice choice
     return true;
 }
 
+/* Nothing ran: a table without rows would not say why. Each reason once, with its
+ * count. */
+static void print_why_nothing_ran(const struct wf_json *const *result, size_t count)
+{
+    size_t reasons = 0;
+    for (size_t i = 0; i < count; i++) {
+        const char *why = text(result[i], "answer_text");
+        size_t same = 0, before = 0;
+        for (size_t k = 0; k < count; k++) {
+            const bool equal = strcmp(text(result[k], "answer_text"), why) == 0;
+            same += equal;
+            before += equal && k < i;
+        }
+        if (before == 0 && reasons++ < MOST_REASONS) {
+            printf("%zu NOT_SUPPORTED: %s\n", same, why);
+        }
+    }
+    if (reasons > MOST_REASONS) {
+        printf("%zu other reasons: 'show --all' has them\n", reasons - MOST_REASONS);
+    }
+}
+
+static void print_left_out(size_t unsupported)
+{
+    if (unsupported > 0) {
+        printf("not listed: %zu NOT_SUPPORTED (the kernel does not do the case); 'show "
+               "--all' has them\n",
+               unsupported);
+    }
+}
+
 static struct wf_table *make_table(void)
 {
     static const char *const header[] = { "case",    "kernel", "device",
@@ -246,6 +278,7 @@ void wf_print_results(const struct wf_json *const *result,
 {
     size_t unsupported = 0;
     size_t maps = 0;
+    size_t listed = 0;
     struct wf_table *t = make_table();
     if (t == NULL) {
         fprintf(stderr, "wavefarm: no memory for the table\n");
@@ -255,9 +288,12 @@ void wf_print_results(const struct wf_json *const *result,
         unsupported += is_answer(result[i], "NOT_SUPPORTED");
         if (is_listed(result[i], choice)) {
             add_row(t, result[i]);
+            listed++;
         }
     }
-    if (!wf_table_print(t)) {
+    if (choice == WF_RESULTS_RAN && listed == 0 && unsupported > 0) {
+        print_why_nothing_ran(result, count);
+    } else if (!wf_table_print(t)) {
         fprintf(stderr, "wavefarm: no memory for the whole table\n");
     }
     wf_table_free(t);
@@ -271,10 +307,8 @@ void wf_print_results(const struct wf_json *const *result,
         printf("maps of the first %d wrong results only; 'show --failed' has all\n",
                MOST_MAPS);
     }
-    if (choice != WF_RESULTS_ALL && unsupported > 0) {
-        printf("not listed: %zu NOT_SUPPORTED (the kernel does not do the case); 'show "
-               "--all' has them\n",
-               unsupported);
+    if (choice == WF_RESULTS_FAILED || (choice == WF_RESULTS_RAN && listed > 0)) {
+        print_left_out(unsupported);
     }
     if (choice != WF_RESULTS_FAILED) {
         wf_print_conditions(result, count);

@@ -360,3 +360,23 @@ Test(result_view,
                    out);
     cr_expect_null(strstr(out, "not asked for"), "%s", out);
 }
+
+/* Where nothing ran there is no table, but each reason once. */
+Test(result_view, results_that_are_all_unsupported_say_why, .init = cr_redirect_stdout)
+{
+    static const char form[] =
+        "{\"answer\":\"NOT_SUPPORTED\",\"time\":\"NOT_MEASURED\","
+        "\"answer_text\":\"%s\",\"task\":{\"kernel\":\"k%d\"}}";
+    const struct wf_json *r[3];
+    for (int i = 0; i < 3; i++) {
+        char text[256];
+        (void)snprintf(text, sizeof(text), form, i < 2 ? "no libx.so" : "K is odd", i);
+        r[i] = json(text);
+    }
+    wf_print_results(r, 3, WF_RESULTS_RAN);
+    (void)fflush(stdout);
+    cr_assert_stdout_eq_str("2 NOT_SUPPORTED: no libx.so\n1 NOT_SUPPORTED: K is odd\n");
+    for (int i = 0; i < 3; i++) {
+        wf_json_free((struct wf_json *)(uintptr_t)r[i]);
+    }
+}
