@@ -37,4 +37,23 @@ run_suite "$suite" --pack "$2" --no-measure --mfma exact --cases '*-edges' --ker
 equal "exact" "$(json "$WORK/result.json" \
     '{(r["answer"], r["details"]["emulation"]["mfma"], r["details"]["emulation"]["launches"][0]["options"]["mfma"])
       for r in v if r["answer"] != "NOT_SUPPORTED"}')" "{('PASS', 'exact', 'exact')}"
+
+# One row or column of bytes with neighbours in m or n: a dword of the last k passes the
+# end of the operand by up to three bytes, which must not be read.
+cat >"$WORK/narrow.json" <<'END'
+{"schema": "wavefarm.suite/1", "name": "narrow", "description": "leading dimensions below a dword",
+ "defaults": {"op": "gemm", "trans_b": "N"},
+ "cases": [
+  {"name": "i8-1", "a_type": "i8", "trans_a": "T", "M": 1, "N": 1, "K": 129},
+  {"name": "i8-2", "a_type": "i8", "trans_a": "T", "M": 1, "N": 2, "K": 130, "lda": 2, "ldb": 2},
+  {"name": "e4m3-1", "a_type": "e4m3fnuz", "M": 2, "N": 1, "K": 257},
+  {"name": "e4m3-2", "a_type": "e4m3fnuz", "M": 2, "N": 1, "K": 129, "ldb": 2}]}
+END
+for kernels in 'i8-* gemm_i8_*_tn 4' 'e4m3-* gemm_e4m3_mfma_*_nn 4'; do
+    read -r cases names pairs <<<"$kernels"
+    run_suite "$WORK/narrow.json" --pack "$2" --no-measure --cases "$cases" --kernels "$names"
+    equal "not right, pairs that are, of $cases" "$(json "$WORK/result.json" \
+        '([(r["task"]["kernel"], r["task"]["case_name"], r["answer"], r["answer_text"]) for r in v
+          if r["answer"] != "PASS"], sum(r["answer"] == "PASS" for r in v))')" "([], $pairs)"
+done
 exit 0
