@@ -101,8 +101,8 @@ struct mfma_operand {
 
     /* How many of `k` values can go through the window in whole tiles. The last k of a
      * row contiguous operand cannot where its rows end inside a dword: the buffer gives
-     * whole ones, and behind it there may be nothing: up to 3 bytes, which are up to 3
-     * k where a row is one byte long. */
+     * whole ones, and behind it there may be nothing: up to 3 bytes, which are up to 3 k
+     * where a row is one byte long. */
     WF_DEVICE_MEMBER int whole_tiles(int k) const
     {
         const wf_i64 lines = k_contiguous ? rows : config::BK;
@@ -340,18 +340,13 @@ template <class config> struct mfma_engine {
                                const unsigned char *of_b,
                                int step) const
     {
-        constexpr int first = config::ORDER == 0 ? config::WM : 1;
         WF_UNROLL
-        for (int i = 0; i < first; i++) {
+        for (int i = 0; i < config::WM; i++) {
             f.x[i] = a.read(of_a, i, step);
         }
         WF_UNROLL
         for (int j = 0; j < config::WN; j++) {
             f.y[j] = b.read(of_b, j, step);
-        }
-        WF_UNROLL
-        for (int i = first; i < config::WM; i++) {
-            f.x[i] = a.read(of_a, i, step);
         }
     }
 
@@ -550,26 +545,13 @@ WF_DEVICE void mfma_sum(mfma_operand_a<config> &a,
                 wf_barrier();
                 engine.read(even, a0, b0, 0);
             }
-            const auto pair = [&](int at) {
+            do {
                 mfma_tile<config>(a, b, engine, even, odd, a0, b0, a1, b1, acc);
-                behind(at);
+                behind(t);
                 mfma_tile<config>(a, b, engine, odd, even, a1, b1, a0, b0, acc);
-                behind(at + 1);
-            };
-            if constexpr (config::PAIRS_UNROLLED > 1) {
-                constexpr int tiles = 2 * config::PAIRS_UNROLLED;
-                WF_NO_UNROLL
-                for (; t + tiles + 2 <= whole; t += tiles) {
-                    WF_UNROLL
-                    for (int i = 0; i < tiles; i += 2) {
-                        pair(t + i);
-                    }
-                }
-            }
-            WF_NO_UNROLL
-            for (; t + 4 <= whole; t += 2) {
-                pair(t);
-            }
+                behind(t + 1);
+                t += 2;
+            } while (t + 4 <= whole);
         }
     } else {
         for (; t + 1 < whole; t++) {
