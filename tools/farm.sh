@@ -212,6 +212,7 @@ farm_worker() {
 # farm_workers N: runners w0, w1, ...; the machine's processors are split among them.
 farm_workers() {
     local i threads
+    [ "$1" -gt 0 ] || return 0
     threads=$((($(nproc) + $1 - 1) / $1))
     for ((i = 0; i < $1; i++)); do
         FARM_HOST_DEVICES=$1 farm_worker "w$i" --device "host:$i" --threads "$threads" ||

@@ -18,6 +18,7 @@ END
 
 # Small shards, so that there is something to spread.
 farm_up --shard-tasks 4
+farm_workers 0 || fail "a farm without workers (tools/farm.sh start FOLDER)"
 farm_workers 3 || fail "no workers"
 until_true 20 farm_has_runners 3
 
