@@ -20,8 +20,8 @@ all_pass bf16-gate 'grouped_bf16_mfma_*_gate' 2
 all_pass f16-nn 'grouped_f16_mfma_*_nn' 1
 all_pass e4m3-rows 'grouped_e4m3_mfma_*_nt' 4
 all_pass e4m3-gate 'grouped_e4m3_mfma_*_gate' 2
-all_pass e4m3-block 'grouped_e4m3_mfma_block_*_nt' 3
-all_pass e4m3-block-gate 'grouped_e4m3_mfma_block_*_gate' 2
+all_pass e4m3-block 'grouped_e4m3_mfma_block_*_nt' 4
+all_pass e4m3-block-gate 'grouped_e4m3_mfma_block_*_gate' 3
 all_pass i8-odd 'grouped_i8_mfma_*' 1
 
 # A row of workgroups for each row of tiles that there may be: two of 64 rows in 76, and
