@@ -99,7 +99,7 @@ pack() { # pack MEMBERS-OF-A-KERNEL: a command
     wavefarm pack build "$WORK/pack"
 }
 expect 0 "p" pack '"op":"gemm","knobs":{"B":"2 * BLOCK","BLOCK":"device.cu_count"},"supports":"K % B == 0"'
-expect 2 'kernel k: unknown op "gem"; the ops are: gemm, attention' pack '"op":"gem"'
+expect 2 'kernel k: unknown op "gem"; the ops are: gemm, grouped_gemm, attention' pack '"op":"gem"'
 expect 2 "unknown name 'BLOK'; did you mean BLOCK?" pack \
     '"op":"gemm","knobs":{"BLOCK":64},"supports":"M > 0 || K % BLOK == 0"'
 expect 2 "unknown name 'head_dim'" pack '"op":"gemm","supports":"head_dim == 64"'
