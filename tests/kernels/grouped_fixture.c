@@ -89,19 +89,24 @@ int64_t grouped_of_row(const struct grouped *l, int64_t row)
     return b;
 }
 
+static void make_input(struct grouped *l, size_t i)
+{
+    struct wf_error err = { .status = WF_OK };
+    const struct wf_tensor *t = wf_case_tensor(l->c, i);
+    l->in[i] = calloc(t->bytes + 1, 1);
+    if (i != GEMM_D && t->elements > 0) {
+        cr_assert_eq(wf_case_fill(l->c, i, 0, 0, t->elements, l->in[i], &err), WF_OK,
+                     "%s", err.text);
+    }
+}
+
 void grouped_make(struct grouped *l, const char *text)
 {
-    struct wf_error err;
     memset(l, 0, sizeof *l);
     l->c = gemm_case(text);
     l->g = wf_case_state(l->c);
     for (size_t i = 0; i < GEMM_GROUPED_TENSOR_COUNT; i++) {
-        const struct wf_tensor *t = wf_case_tensor(l->c, i);
-        l->in[i] = calloc(t->bytes + 1, 1);
-        if (i != GEMM_D && t->elements > 0) {
-            cr_assert_eq(wf_case_fill(l->c, i, 0, 0, t->elements, l->in[i], &err),
-                         WF_OK, "%s: %s", text, err.text);
-        }
+        make_input(l, i);
     }
     l->d = l->in[GEMM_D];
     wf_poison(l->g->matrix[GEMM_D].dtype, l->d, l->g->tensor[GEMM_D].elements);
