@@ -94,10 +94,11 @@ static void make_input(struct grouped *l, size_t i)
     struct wf_error err = { .status = WF_OK };
     const struct wf_tensor *t = wf_case_tensor(l->c, i);
     l->in[i] = calloc(t->bytes + 1, 1);
+    enum wf_status st = WF_OK;
     if (i != GEMM_D && t->elements > 0) {
-        cr_assert_eq(wf_case_fill(l->c, i, 0, 0, t->elements, l->in[i], &err), WF_OK,
-                     "%s", err.text);
+        st = wf_case_fill(l->c, i, 0, 0, t->elements, l->in[i], &err);
     }
+    cr_assert(st == WF_OK, "%s", err.text);
 }
 
 void grouped_make(struct grouped *l, const char *text)
