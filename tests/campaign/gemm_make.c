@@ -198,6 +198,11 @@ static bool make_reduced(struct draw *d)
 static bool make_edge(struct draw *d)
 {
     const struct gemm_tiles *t = &d->cell->tiles;
+    if (d->pick->index == 0) { /* the last group of rows of tiles is not a whole one */
+        d->w.size = (struct gemm_shape){ draw_m(d, 8 * t->m + t->m * between(d, 1, 3)),
+                                         t->n + 1, t->k + 1 };
+        return draw_mode(d, -1, -1);
+    }
     d->w.size =
         (struct gemm_shape){ draw_m(d, t->m * between(d, 1, 2) + between(d, -1, 1)),
                              t->n * between(d, 1, 2) + between(d, -1, 1),
@@ -245,11 +250,17 @@ static bool make_beta(struct draw *d)
     }
     draw_factors(d);
     draw_c_type(d);
+    /* Rows of C lie elsewhere than those of D, and so do its batches. */
+    const int64_t aligned = (d->w.size.n + 15) / 16 * 16;
+    d->w.ld[GEMM_OF_C] = aligned + 16 * between(d, 0, 2);
+    d->w.ld[GEMM_OF_D] = aligned + 16 * between(d, 3, 5);
+    d->w.batch = d->pick->index % 2 == 1 ? 2 : 1;
     return true;
 }
 
 /* Rows of one operand as far apart as the kernel takes: less with each attempt. Few of
- * them, so that the address space has room. */
+ * them, so that the address space has room; enough that the last one is 2^31 elements
+ * behind the first. */
 static bool make_huge_ld(struct draw *d)
 {
     static const int shift[] = { 29, 28, 27, 26, 24, 22, 21, 18, 16, 12 };
@@ -260,11 +271,11 @@ static bool make_huge_ld(struct draw *d)
     const int64_t far = INT64_C(1) << shift[step < n ? step : n - 1];
     d->w.size = draw_small(d);
     if (o == GEMM_OF_D || (o == GEMM_OF_A && !d->w.trans_a)) {
-        d->w.size.m = between(d, 2, 9);
+        d->w.size.m = between(d, 5, 9);
     } else if (o == GEMM_OF_B && d->w.trans_b) {
-        d->w.size.n = between(d, 2, 9);
+        d->w.size.n = between(d, 5, 9);
     } else {
-        d->w.size.k = between(d, 2, 9);
+        d->w.size.k = between(d, 5, 9);
     }
     /* Odd first; then a multiple of 16 for kernels that want aligned rows. */
     d->w.ld[o] =
@@ -313,10 +324,10 @@ static bool make_far(struct draw *d)
         return false;
     }
     d->w.batch = 2;
-    const enum wf_dtype type[] = { d->w.a, d->w.b, d->w.c, d->w.d };
-    const int64_t least = (INT64_C(1) << 31) / (int64_t)wf_dtype_bytes(type[o]);
+    /* Neither bytes nor elements between the batches fit 32 bits, signed or not. */
     d->w.stride[o] =
-        least + (d->attempt % 2 == 0 ? 1 + 2 * below(d, 500) : 16 * between(d, 1, 50));
+        (INT64_C(1) << 32) +
+        (d->attempt % 2 == 0 ? 1 + 2 * below(d, 500) : 16 * between(d, 1, 50));
     snprintf(d->note, sizeof(d->note), "stride_%c", "abcd"[o]);
     return true;
 }

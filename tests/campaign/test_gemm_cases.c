@@ -274,6 +274,35 @@ Test(gemm_cases, every_kind_can_be_made_and_is_the_same_again)
     close_shelf(&s);
 }
 
+/* What hides a mistake: C laid out as D, offsets that still fit 32 bits, groups of rows
+ * of tiles that are all whole. */
+Test(gemm_cases, layouts_and_sizes_that_hide_mistakes_are_not_drawn)
+{
+    struct shelf s;
+    struct wf_error err = { 0 };
+    cr_assert_eq(open_shelf(&s, TILE, F16_NT, "1", &err), WF_OK, "%s", err.text);
+    for (size_t i = 0; i < 2; i++) {
+        const struct gemm_made beta = make(&s, GEMM_KIND_BETA, i);
+        cr_assert_eq(beta.count, 1);
+        cr_expect_neq(beta.want[0].ld[GEMM_OF_C], beta.want[0].ld[GEMM_OF_D]);
+        cr_expect_eq(beta.want[0].batch, (int64_t)i + 1);
+    }
+    const struct gemm_made rows = make(&s, GEMM_KIND_HUGE_LD, 2);
+    cr_expect_gt((rows.want[0].size.m - 1) * rows.want[0].ld[GEMM_OF_D], INT32_MAX);
+    for (size_t i = 0; i < 3; i++) {
+        const enum gemm_operand o = i == 2 ? GEMM_OF_D : (enum gemm_operand)i;
+        const struct gemm_made far = make(&s, GEMM_KIND_FAR, i);
+        cr_expect_gt(far.want[0].stride[o], (int64_t)UINT32_MAX);
+    }
+    const struct gemm_made edge = make(&s, GEMM_KIND_EDGE, 0);
+    const int64_t rows_of_tiles =
+        (edge.want[0].size.m + s.cells.at[0].tiles.m - 1) / s.cells.at[0].tiles.m;
+    cr_expect_gt(rows_of_tiles, 8);
+    cr_expect_neq(rows_of_tiles % 8, 0);
+    cr_expect_gt(edge.want[0].size.n, s.cells.at[0].tiles.n);
+    close_shelf(&s);
+}
+
 /* Rows of a grouped product are those of its groups, and what the op does not have is
  * not asked for. */
 Test(gemm_cases, grouped_kernels_get_groups)
