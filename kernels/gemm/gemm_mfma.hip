@@ -5,9 +5,9 @@
  *
  * Knobs: A_TYPE, B_TYPE (GEMM_TYPE numbers), A_K_CONTIGUOUS, B_K_CONTIGUOUS, BLOCK_M,
  * BLOCK_N, BLOCK_K (elements), WAVES_M, WAVES_N, MFMA (16 or 32: rows of the
- * instruction), STAGES, LDS_PAD, GATE, STREAM, IGLP, SETPRIO, WAVES_PER_SIMD,
- * GEMM_GROUP_M, SPLIT_K (1: partial sums go to the workspace, and a second kernel adds
- * them). */
+ * instruction), STAGES, LDS_PAD, GATE, STREAM, READ_AHEAD, IGLP, READ_ORDER, UNROLL,
+ * SETPRIO, WAVES_PER_SIMD, GEMM_GROUP_M, SPLIT_K (1: partial sums go to the workspace,
+ * and a second kernel adds them). */
 #include "kernels/gemm/mfma_finish_device.h"
 
 #if A_TYPE == GEMM_I8
@@ -32,7 +32,9 @@ typedef mfma_config<BLOCK_M,
                     STREAM != 0,
                     IGLP,
                     SETPRIO != 0,
-                    READ_AHEAD != 0>
+                    READ_AHEAD != 0,
+                    READ_ORDER,
+                    UNROLL>
     config;
 
 WF_KERNEL(config::THREADS_ALL, WAVES_PER_SIMD) wf_gemm(GEMM_PARAMETERS(GEMM_SCALAR))

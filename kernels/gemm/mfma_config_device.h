@@ -31,14 +31,19 @@ template <> struct mfma_accumulator<32, true> {
 
 /* block_m x block_n of D by waves_m x waves_n waves, block_k of k a tile.
  *
- *   shape       16 or 32: the matrix instruction's rows and columns
- *   a_type ...  GEMM_TYPE numbers
- *   a_k, b_k    neighbours in k are neighbours in memory (A not transposed, B
- * transposed) stages      tiles in LDS, 1 or 2 pad         bytes behind each row in
- * LDS; 0: rows are permuted instead gate        B's tile is made of gate columns and
- * the up columns that belong to them stream      operands are loaded with `nt` iglp 0,
- * 1: as wf_interleave; -1: left to the compiler priority    matrix instructions run at
- * a higher priority */
+ *   shape      16 or 32: the matrix instruction's rows and columns
+ *   a_type     and b_type: GEMM_TYPE numbers
+ *   a_k, b_k   neighbours in k are neighbours in memory
+ *   stages     tiles in LDS, 1 or 2
+ *   pad        bytes behind each row in LDS; 0: rows are permuted instead
+ *   gate       B's tile is gate columns and the up columns that belong to them
+ *   stream     operands are loaded with `nt`
+ *   iglp       0, 1: as wf_interleave; -1: left to the compiler
+ *   priority   matrix instructions run at a higher priority
+ *   ahead      the next tile's first fragments are read behind the last products
+ *   order      of reads: 0 A then B; 1 one block of A, B, the rest of A, so that the
+ *              first products wait for few of them
+ *   unroll     pairs of tiles in the loop's body, with two stages */
 template <int block_m,
           int block_n,
           int block_k,
@@ -55,7 +60,9 @@ template <int block_m,
           bool stream,
           int iglp,
           bool priority,
-          bool ahead>
+          bool ahead,
+          int order = 0,
+          int unroll = 1>
 struct mfma_config {
     static constexpr int BM = block_m, BN = block_n, BK = block_k;
     static constexpr int WAVES_OF_M = waves_m, WAVES_OF_N = waves_n;
@@ -67,6 +74,7 @@ struct mfma_config {
     static constexpr bool IS_GATE = gate, IS_STREAM = stream, IS_PRIORITY = priority,
                           READS_AHEAD = ahead;
     static constexpr int IGLP_MODE = iglp;
+    static constexpr int ORDER = order, PAIRS_UNROLLED = unroll;
     static constexpr int ELEMENT = mfma_bytes_of(a_type);
     static constexpr int ROW_BYTES = block_k * ELEMENT;
     static constexpr int PAD = pad;
@@ -75,6 +83,7 @@ struct mfma_config {
         shape == 16 ? 64 : 32;                           /* of a row, a wave's read */
     static constexpr int WM = block_m / waves_m / shape; /* blocks of a wave */
     static constexpr int WN = block_n / waves_n / shape;
+    static constexpr bool ROWS_OF_32 = shape == 32 && ROW_BYTES > 64 && a_k &&b_k;
     static constexpr int A_BYTES = block_m * PITCH, B_BYTES = block_n * PITCH;
     static constexpr int STAGE_BYTES = A_BYTES + B_BYTES;
     static constexpr bool IS_WHOLE = a_type == GEMM_I8;
@@ -102,6 +111,9 @@ struct mfma_config {
     static_assert(iglp >= -1 && iglp <= 2, "IGLP is -1, 0, 1 or 2");
     static_assert(iglp != 1 || !ahead, "clang does not end on IGLP 1 with READ_AHEAD");
     static_assert(!ahead || stages == 2, "READ_AHEAD needs two stages");
+    static_assert(order == 0 || order == 1, "READ_ORDER is 0 or 1");
+    static_assert(unroll == 1 || (unroll == 2 && stages == 2),
+                  "UNROLL is 1, or 2 with two stages");
     static_assert(!gate || b_k, "a gated B is transposed");
     static_assert(!gate || (WN % 2 == 0 && mfma_is_power_of_two(WN)),
                   "a gated wave has 2, 4, 8 or 16 blocks of columns");
@@ -109,15 +121,17 @@ struct mfma_config {
 
 /* Byte `byte` of row `row` of a tile. Permuted so that 8 neighbouring rows, and rows 8
  * or 16 apart, lie in other banks: reads of 16 bytes, and the writes of both ways of
- * storing, have no bank conflicts. Adding multiples of 32 rows adds multiples of 32
- * pitches. */
-template <int row_bytes, int pad> WF_DEVICE int mfma_lds_at(int row, int byte)
+ * storing, have no bank conflicts. rows_of_32: a read takes 32 neighbouring rows, and
+ * nothing is written across rows (rows 16 apart then must not change places). Adding
+ * multiples of 32 rows adds multiples of 32 pitches. */
+template <int row_bytes, int pad, bool rows_of_32 = false>
+WF_DEVICE int mfma_lds_at(int row, int byte)
 {
     const int at = row * (row_bytes + pad) + byte;
     if (pad != 0) {
         return at;
     }
-    const int far = (row >> 3 ^ row >> 4) & 1;
+    const int far = (row >> 3 ^ (rows_of_32 ? 0 : row >> 4)) & 1;
     if (row_bytes == 64) {
         return at ^ (row >> 1 & 3) << 4 ^ ((row >> 2 & 1) ^ far) << 6;
     }

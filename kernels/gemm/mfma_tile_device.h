@@ -101,8 +101,8 @@ struct mfma_operand {
 
     /* How many of `k` values can go through the window in whole tiles. The last k of a
      * row contiguous operand cannot where its rows end inside a dword: the buffer gives
-     * whole ones, and behind it there may be nothing: up to 3 bytes, which are up to 3 k
-     * where a row is one byte long. */
+     * whole ones, and behind it there may be nothing: up to 3 bytes, which are up to 3
+     * k where a row is one byte long. */
     WF_DEVICE_MEMBER int whole_tiles(int k) const
     {
         const wf_i64 lines = k_contiguous ? rows : config::BK;
@@ -187,7 +187,8 @@ struct mfma_operand {
 
     WF_DEVICE_MEMBER void put(unsigned char *lds, int row, const unsigned *v) const
     {
-        unsigned char *p = &lds[mfma_lds_at<RB, config::PAD>(row, unit_k() * ES)];
+        unsigned char *p =
+            &lds[mfma_lds_at<RB, config::PAD, config::ROWS_OF_32>(row, unit_k() * ES)];
         if (UNIT_K * ES == 8) {
             *(wf_u2 *)p = wf_u2{ v[0], v[UNIT_K * ES / 8] };
         } else {
@@ -232,7 +233,8 @@ struct mfma_operand {
             WF_UNROLL
             for (int i = 0; i < CHUNKS; i++) {
                 const int p = row + i * (THREADS_ALL / PER_ROW);
-                *(wf_u4 *)&lds[mfma_lds_at<RB, config::PAD>(p, byte)] = held[i];
+                *(wf_u4 *)&lds[mfma_lds_at<RB, config::PAD, config::ROWS_OF_32>(
+                    p, byte)] = held[i];
             }
         } else {
             WF_UNROLL
@@ -267,8 +269,8 @@ struct mfma_operand {
                     ES == 2 ? *(const wf_half *)from : *(const unsigned char *)from;
                 v[e * ES / 4] |= (first + e < valid ? bits : 0) << e * ES % 4 * 8;
             }
-            *(wf_u4 *)&lds[mfma_lds_at<RB, config::PAD>(p, first * ES)] =
-                wf_u4{ v[0], v[1], v[2], v[3] };
+            *(wf_u4 *)&lds[mfma_lds_at<RB, config::PAD, config::ROWS_OF_32>(
+                p, first * ES)] = wf_u4{ v[0], v[1], v[2], v[3] };
         }
     }
 };
@@ -301,7 +303,7 @@ template <class config> struct mfma_reader {
         for (int odd = 0; odd < ODD; odd++) {
             WF_UNROLL
             for (int s = 0; s < STEPS; s++) {
-                at[odd][s] = mfma_lds_at<RB, config::PAD>(
+                at[odd][s] = mfma_lds_at<RB, config::PAD, config::ROWS_OF_32>(
                     row + odd * config::SHAPE, byte + s * config::READ_BYTES);
             }
         }
@@ -340,13 +342,18 @@ template <class config> struct mfma_engine {
                                const unsigned char *of_b,
                                int step) const
     {
+        constexpr int first = config::ORDER == 0 ? config::WM : 1;
         WF_UNROLL
-        for (int i = 0; i < config::WM; i++) {
+        for (int i = 0; i < first; i++) {
             f.x[i] = a.read(of_a, i, step);
         }
         WF_UNROLL
         for (int j = 0; j < config::WN; j++) {
             f.y[j] = b.read(of_b, j, step);
+        }
+        WF_UNROLL
+        for (int i = first; i < config::WM; i++) {
+            f.x[i] = a.read(of_a, i, step);
         }
     }
 
@@ -545,13 +552,26 @@ WF_DEVICE void mfma_sum(mfma_operand_a<config> &a,
                 wf_barrier();
                 engine.read(even, a0, b0, 0);
             }
-            do {
+            const auto pair = [&](int at) {
                 mfma_tile<config>(a, b, engine, even, odd, a0, b0, a1, b1, acc);
-                behind(t);
+                behind(at);
                 mfma_tile<config>(a, b, engine, odd, even, a1, b1, a0, b0, acc);
-                behind(t + 1);
-                t += 2;
-            } while (t + 4 <= whole);
+                behind(at + 1);
+            };
+            if constexpr (config::PAIRS_UNROLLED > 1) {
+                constexpr int tiles = 2 * config::PAIRS_UNROLLED;
+                WF_NO_UNROLL
+                for (; t + tiles + 2 <= whole; t += tiles) {
+                    WF_UNROLL
+                    for (int i = 0; i < tiles; i += 2) {
+                        pair(t + i);
+                    }
+                }
+            }
+            WF_NO_UNROLL
+            for (; t + 4 <= whole; t += 2) {
+                pair(t);
+            }
         }
     } else {
         for (; t + 1 < whole; t++) {
