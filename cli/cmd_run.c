@@ -12,6 +12,7 @@
 #include "cli/select.h"
 #include "core/buf.h"
 #include "core/parse.h"
+#include "core/printable.h"
 #include "core/sha256.h"
 #include "datasets/measure.h"
 #include "datasets/suite.h"
@@ -102,9 +103,15 @@ static enum wf_status choose_kernel(struct local_run *r, size_t c, struct wf_err
                            wf_selection_op(r->selection),
                            wf_suite_case_name(r->suite, c), wf_case_op_name(wc));
     }
-    return status == WF_OK ? wf_select_kernel(r->selection, wc, &r->device, &r->kernels,
-                                              &r->chosen[c], err)
-                           : status;
+    status = status == WF_OK ? wf_select_kernel(r->selection, wc, &r->device,
+                                                &r->kernels, &r->chosen[c], err)
+                             : status;
+    if (status == WF_OK && r->chosen[c].passed[0] != '\0') {
+        wf_make_printable(r->chosen[c].passed); /* names are the table's */
+        fprintf(stderr, "wavefarm: --select: case %s: %s\n",
+                wf_suite_case_name(r->suite, c), r->chosen[c].passed);
+    }
+    return status;
 }
 
 static enum wf_status choose_kernels(struct local_run *r, struct wf_error *err)

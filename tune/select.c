@@ -117,10 +117,19 @@ static enum wf_status by_row(struct choosing *ch,
             ret->way = WF_SELECTION_ROW;
             (void)snprintf(ret->why, sizeof(ret->why), "the table's row %.200s",
                            r->name);
+        } else if (st == WF_OK) {
+            (void)snprintf(ret->passed, sizeof(ret->passed),
+                           "the table's row %.100s is passed over: %.100s: %.255s",
+                           r->name, r->kernel, ch->reason);
         }
         break;
     }
     return st;
+}
+
+static const char *no_row(const struct wf_selection_choice *c)
+{
+    return c->passed[0] != '\0' ? "the row's kernel is passed over" : "no row";
 }
 
 /* --- model --- */
@@ -167,7 +176,7 @@ static enum wf_status by_model(struct choosing *ch,
             ret->cycles = cycles;
             ret->way = WF_SELECTION_MODEL;
             (void)snprintf(ret->why, sizeof(ret->why),
-                           "no row; the least modelled cycles: %.0f", cycles);
+                           "%s; the least modelled cycles: %.0f", no_row(ret), cycles);
         }
     }
     return st;
@@ -215,7 +224,8 @@ static enum wf_status by_nearest(struct choosing *ch,
             ret->kernel = kernel;
             ret->way = WF_SELECTION_NEAREST;
             (void)snprintf(ret->why, sizeof(ret->why),
-                           "no row and no model; the nearest row is %.200s", r->name);
+                           "%s and no model; the nearest row is %.200s", no_row(ret),
+                           r->name);
         }
     }
     return st;

@@ -67,6 +67,9 @@ struct wf_selection_choice {
     enum wf_selection_way way;
     double cycles; /* MODEL; else NAN */
     char why[512]; /* for people: the way, or why there is none */
+    /* The table has a row of this very case, whose kernel was passed over: why; else
+     * "". For people. */
+    char passed[512];
 };
 
 /* `offered`: the kernels that the packs have. */

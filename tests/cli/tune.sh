@@ -69,6 +69,12 @@ expect 0 "1 PASS" wavefarm run "$WORK/suite.json" --pack "$WORK/pack" --cases tw
 expect 4 "1 NOT_SUPPORTED" wavefarm run "$WORK/suite.json" --pack "$WORK/pack" --kernels e_one --cases two \
     --no-measure --select "$WORK/s.json" --out "$WORK/none.jsonl"
 grep -q "none of the selection's" "$WORK/none.jsonl" || fail "no reason: $(cat "$WORK/none.jsonl")"
+# A row that names a kernel which nobody has, or which does not do the case, is not passed over in silence.
+sed 's/"f_fast"/"f_gone"/' "$WORK/s.json" >"$WORK/gone.json"
+wavefarm run "$WORK/suite.json" --pack "$WORK/pack" --cases one --no-measure --select "$WORK/gone.json" \
+    >/dev/null 2>"$WORK/gone.err" || true
+grep -q "case one: the table's row one is passed over: f_gone: no pack has the kernel f_gone" "$WORK/gone.err" ||
+    fail "no warning: $(cat "$WORK/gone.err")"
 expect 2 "no built-in selection" wavefarm run "$WORK/suite.json" --pack "$WORK/pack" --select auto
 
 # --- a budget, an interrupt, and going on ---
