@@ -28,7 +28,7 @@ WF_DEVICE void gemm_store_value(void *base, wf_i64 at, int type, float v)
     }
 }
 
-/* v / (1 + exp(-v)); -inf gives -0 as the limit says, not NaN. */
+/* v / (1 + exp(-v)); -0 where exp overflows. -inf gives NaN, as the formula does. */
 WF_DEVICE float gemm_silu(float v)
 {
     const float e = wf_exp2(v * wf_float_from_bits(0xbfb8aa3bu)); /* -log2(e) */
