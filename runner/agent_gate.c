@@ -315,6 +315,7 @@ static enum wf_status run_pairs(struct gate_round *g,
     struct wf_pair_round r = {
         .gate = g->gate,
         .round = (int32_t)g->round,
+        .group = (int32_t)g->group,
         .pair = g->pair,
         .pair_count = g->pair_count,
         .device = g->d->device,
