@@ -12,7 +12,7 @@ expect 2 'unknown suite "nope"; the suites are:' wavefarm run nope
 [[ $OUTPUT == *gemm-five* ]] || fail "the error does not say which suites there are"
 expect 2 "$WORK/none.json" wavefarm run "$WORK/none.json"
 expect 2 "no kernel matches 'nope'; there are:" wavefarm run gemm-five --kernels nope
-[[ $OUTPUT == *gemm_openblas* ]] || fail "the error does not say which kernels there are"
+[[ $OUTPUT == *cublaslt_gemm* ]] || fail "the error does not say which kernels there are"
 expect 2 "no case of suite 'gemm-five' matches 'nope'" wavefarm run gemm-five --cases nope
 expect 2 "nothing to run" wavefarm run gemm-five --kernels 'attention*'
 expect 2 "unknown runtime 'abacus'" wavefarm run gemm-five --device abacus
