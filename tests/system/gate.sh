@@ -70,3 +70,12 @@ rm "$WORK/gate/hold"
 expect 130 "cancelled" wavefarm gate status 3 --wait
 expect 0 "red" wavefarm gate status
 expect 2 "not a gate's number" wavefarm gate fetch x --out "$WORK/x"
+
+# --- pairs spread over two devices: each record says its group ---
+small_suite 16
+worker other --device host
+until_true 30 farm_has_runners 2
+expect 1 "16 wrong of 16" "${submit[@]}" --base "$WORK/fixture" --cand "$WORK/fixture" \
+    --base-kernel right --cand-kernel off_by_one --answers-only --wait
+equal "groups" "$(farm_sql "SELECT count(DISTINCT grp) FROM gate_pair
+    WHERE run_id = (SELECT max(run_id) FROM gate_pair)")" 2
