@@ -63,6 +63,12 @@ static bool is_device(const char *kernel)
     return strstr(kernel, "_mfma_") != NULL || strstr(kernel, "_skinny_") != NULL;
 }
 
+/* A kernel that takes only operands with scales of 128 x 128 blocks. */
+static bool of_scaled_blocks(const char *kernel)
+{
+    return strstr(kernel, "_mfma_block_") != NULL;
+}
+
 /* "nt" and so on: in a device kernel's name; NULL: the kernel takes all. */
 static const char *form_of(const char *kernel)
 {
@@ -208,6 +214,9 @@ enum wf_status wf_right_gemm(struct wf_selftest_env *env,
     if (st == WF_OK && g.gated) {
         st = wf_buf_puts(&b, ",\"activation\":\"silu_gate\"", err);
     }
+    if (st == WF_OK && of_scaled_blocks(kernel)) {
+        st = wf_buf_puts(&b, ",\"scale\":\"block128\"", err);
+    }
     if (st == WF_OK) {
         st = add_strides(&b, &r, "c", g.m, g.n, &g, err);
     }
@@ -250,7 +259,9 @@ static enum wf_status add_grouped_options(struct wf_buf *b,
     const bool fp8 = g->a[0] == 'e' && g->b[0] == 'e';
     const bool free_choice = form_of(kernel) == NULL;
     enum wf_status st = WF_OK;
-    if (fp8 && one_in(r, 2)) {
+    if (of_scaled_blocks(kernel)) {
+        st = wf_buf_puts(b, ",\"scale\":\"block128\"", err);
+    } else if (fp8 && one_in(r, 2)) {
         st = wf_buf_printf(b, err, ",\"scale\":\"%s\"",
                            free_choice && one_in(r, 2) ? "block128" : "row");
     }

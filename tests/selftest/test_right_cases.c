@@ -26,6 +26,7 @@ static const struct {
     { wf_right_gemm, "gemm_skinny_e4m3_16x32_nt", "\"e4m3fnuz\"" },
     { wf_right_gemm, "gemm_e5m2_mfma_128x128_tn", "\"e5m2fnuz\"" },
     { wf_right_gemm, "gemm_i8_mfma_128x128_nn", "\"i8\"" },
+    { wf_right_gemm, "gemm_e4m3_mfma_block_128x128_nn", "\"block128\"" },
     { wf_right_grouped, "grouped_openblas", NULL },
     { wf_right_grouped, "grouped_i8_c", "\"i8\"" },
     { wf_right_grouped, "grouped_bf16_mfma_64x64_nt", "\"bf16\"" },
