@@ -162,15 +162,19 @@ def is_gfx942(path):
             head[48] == 0x4C)
 
 
-def dumped(tool, path):
-    """(words, text) of each instruction that llvm-objdump finds; branches to a symbol
-    get their immediate back."""
+def dumped(tool, path, seen):
+    """(words, text) of each instruction that llvm-objdump finds and that no object before
+    had (they are a hundred kernels of one source); branches to a symbol get their immediate
+    back."""
     out = subprocess.run([tool, "-d", str(path)], capture_output=True, text=True, check=True)
     labels = {name: int(address, 16) for address, name in
               re.findall(r"^([0-9a-f]+) <(.+)>:$", out.stdout, re.M)}
     for match in re.finditer(
             r"^\s+(\S.*?)\s*// ([0-9A-F]+): ([0-9A-F]+)(?: ([0-9A-F]+))?", out.stdout, re.M):
         text, address, low, high = match.groups()
+        if (low, high) in seen:
+            continue
+        seen.add((low, high))
         text = UNKNOWN if text.startswith(".long") else plain(text)
         words = text.split(" ")
         if re.match(r"s_(call|c?branch)", text) and words[-1] in labels:
@@ -187,8 +191,9 @@ def objects(program, folder, tools):
     good = True
     for tool in tools:
         report = Report(tool)
+        seen = set()
         for path in paths:
-            found = list(dumped(tool, path))
+            found = list(dumped(tool, path, seen))
             text = "".join(f"{low} {high or 0}\n" for low, high, _ in found)
             out = subprocess.run([program], input=text, capture_output=True, text=True,
                                  check=True)
