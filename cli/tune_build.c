@@ -217,6 +217,18 @@ static enum wf_status build_all(struct building *b, struct wf_error *err)
     return st == WF_OK ? build_batch(b, err) : st;
 }
 
+/* A cache that cannot be opened is no reason not to compile. */
+static struct wf_kernel_cache *open_cache(void)
+{
+    struct wf_kernel_cache *cache = NULL;
+    struct wf_error err;
+    if (wf_kernel_cache_open(NULL, 0, &cache, &err) != WF_OK) {
+        fprintf(stderr, "tune: warning: compiling without a cache: %s\n", err.text);
+        return NULL;
+    }
+    return cache;
+}
+
 enum wf_status tune_build(struct tune *t, struct wf_error *err)
 {
     const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -230,8 +242,8 @@ enum wf_status tune_build(struct tune *t, struct wf_error *err)
     }
     tune_step_begin(t, "build");
     wf_progress_start(&t->progress);
-    enum wf_status st = wf_kernel_cache_open(NULL, 0, &b.cache, err);
-    st = st == WF_OK ? build_all(&b, err) : st;
+    b.cache = open_cache();
+    enum wf_status st = build_all(&b, err);
     wf_kernel_cache_close(b.cache);
     wf_buf_free(&b.said);
     if (st == WF_OK) {

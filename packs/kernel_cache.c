@@ -52,6 +52,13 @@ static enum wf_status make_folders(const char *folder, struct wf_error *err)
                           : wf_mkdir_parents(path, err);
         free(path);
     }
+    return st;
+}
+
+static enum wf_status open_folder(const char *folder, struct wf_error *err)
+{
+    enum wf_status st = make_folders(folder, err);
+    st = st == WF_OK ? kernel_cache_check_owner(folder, err) : st;
     return st == WF_OK ? st
                        : wf_error_prefix(err, "kernel cache (WAVEFARM_KERNEL_CACHE "
                                               "sets another folder, or none)");
@@ -68,7 +75,7 @@ enum wf_status wf_kernel_cache_open(const char *folder,
         *ret = st == WF_OK ? NULL : *ret;
         return st;
     }
-    st = make_folders(path, err);
+    st = open_folder(path, err);
     struct wf_kernel_cache *c = st == WF_OK ? wf_calloc(1, sizeof *c) : NULL;
     if (c == NULL) {
         free(path);

@@ -26,7 +26,8 @@ struct wf_kernel_cache; /* opaque; its functions may be called by several thread
 
 /* folder NULL: $WAVEFARM_KERNEL_CACHE, else kernels in wf_cache_dir(). limit_bytes 0:
  * the default. The word "none" as the folder, or in the variable: *ret is NULL, which
- * every user takes for "no cache". A folder that cannot be made is an error. */
+ * every user takes for "no cache". A folder that cannot be made is an error; one of
+ * another user, or that everybody may write, EREFUSED. */
 enum wf_status wf_kernel_cache_open(const char *folder,
                                     int64_t limit_bytes,
                                     struct wf_kernel_cache **ret,

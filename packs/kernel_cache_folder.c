@@ -20,6 +20,44 @@
 #define LEFT_S       3600
 #define KEEP_PERCENT 90 /* of the limit, so that not every put evicts */
 
+/* --- whose it is --- */
+
+static enum wf_status check_one(const char *path, struct wf_error *err)
+{
+    struct stat st;
+    if (stat(path, &st) != 0) {
+        return wf_error_errno(err, errno, "cannot look at %s", path);
+    }
+    if (st.st_uid != geteuid()) {
+        return wf_errorf(err, WF_EREFUSED,
+                         "%s belongs to user %ld, not to user %ld who compiles: what "
+                         "it holds would be run; use a folder of your own",
+                         path, (long)st.st_uid, (long)geteuid());
+    }
+    if ((st.st_mode & S_IWOTH) != 0) {
+        return wf_errorf(err, WF_EREFUSED,
+                         "everybody may write into %s (mode %04o): what it holds would "
+                         "be run; chmod -R o-w, and clear it if in doubt",
+                         path, (unsigned)(st.st_mode & 07777));
+    }
+    return WF_OK;
+}
+
+enum wf_status kernel_cache_check_owner(const char *folder, struct wf_error *err)
+{
+    static const char *const names[] = { "objects", "locks", "programs" };
+    enum wf_status st = check_one(folder, err);
+    for (size_t i = 0; st == WF_OK && i < sizeof names / sizeof names[0]; i++) {
+        char *path = wf_path_join(folder, names[i]);
+        st = path == NULL ? wf_errorf(err, WF_ENOMEM, "no memory for a path")
+                          : check_one(path, err);
+        free(path);
+    }
+    return st;
+}
+
+/* --- what it holds --- */
+
 struct entry {
     char key[WF_SHA256_HEX];
     int64_t bytes;

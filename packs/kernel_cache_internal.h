@@ -25,6 +25,11 @@ enum wf_status kernel_cache_write(const char *path,
                                   const void *const part[2],
                                   const size_t bytes[2],
                                   struct wf_error *err);
+/* EREFUSED where others than this user can put objects into the folder or into one that
+ * it consists of: objects are hashed, not signed, so whoever writes there runs code as
+ * this user. The sticky bit is no help: it keeps others from removing, not from adding.
+ */
+enum wf_status kernel_cache_check_owner(const char *folder, struct wf_error *err);
 /* "<folder>/objects/ab/cdef..."; NULL: no memory. */
 char *kernel_cache_path(const struct wf_kernel_cache *cache, const char *key);
 /* Reads one entry; *ret_good false when it is not what had been stored. ENOTFOUND when

@@ -326,3 +326,55 @@ Test(kernel_cache, a_folder_that_cannot_be_made)
     free(below);
     free(path);
 }
+
+/* name NULL: the folder itself; why NULL: it is taken. */
+static void expect_refused(const char *name, unsigned mode, const char *why)
+{
+    struct wf_error err = { .text = "" };
+    struct wf_kernel_cache *c = NULL;
+    char *path = name == NULL ? wf_strdup(root) : wf_path_join(root, name);
+    cr_assert_eq(chmod(path, mode), 0);
+    cr_expect_eq(wf_kernel_cache_open(root, 0, &c, &err),
+                 why == NULL ? WF_OK : WF_EREFUSED, "%s", err.text);
+    cr_expect(why == NULL ||
+                  (strstr(err.text, path) != NULL && strstr(err.text, why) != NULL &&
+                   strstr(err.text, "WAVEFARM_KERNEL_CACHE") != NULL),
+              "%s", err.text);
+    wf_kernel_cache_close(c);
+    cr_assert_eq(chmod(path, 0755), 0);
+    free(path);
+}
+
+/* Objects are hashed, not signed. */
+Test(kernel_cache, a_folder_that_everybody_may_write_is_refused)
+{
+    expect_refused("objects", 0757, "everybody may write into");
+    expect_refused("objects", 01777, "mode 1777");
+    expect_refused("locks", 0777, "everybody may write into");
+    expect_refused("programs", 0777, "everybody may write into");
+    expect_refused(NULL, 01777, "everybody may write into");
+    expect_refused("objects", 0775, NULL);
+}
+
+/* Only root can give a folder away; others look at one of root's. */
+Test(kernel_cache, a_folder_of_another_user_is_refused)
+{
+    struct wf_error err = { .text = "" };
+    struct wf_kernel_cache *c = NULL;
+    struct stat st;
+    char *objects = wf_path_join(root, "objects");
+    if (geteuid() == 0) {
+        cr_assert_eq(chown(objects, 12345, (gid_t)-1), 0);
+    } else {
+        cr_assert_eq(rmdir(objects), 0);
+        cr_assert_eq(symlink("/usr", objects), 0);
+    }
+    cr_assert_eq(stat(objects, &st), 0);
+    cr_assert_neq(st.st_uid, geteuid());
+    cr_expect_eq(wf_kernel_cache_open(root, 0, &c, &err), WF_EREFUSED, "%s", err.text);
+    cr_expect(strstr(err.text, "belongs to user") != NULL, "%s", err.text);
+    if (geteuid() != 0) {
+        cr_assert_eq(unlink(objects), 0);
+    }
+    free(objects);
+}
