@@ -74,6 +74,14 @@ static enum wf_status wrong(const struct reader *r, const char *what, const char
                      what, text);
 }
 
+static enum wf_status wrong_nul(const struct reader *r, const char *text)
+{
+    return *text != '\0'
+               ? wrong(r, "a NUL behind", text)
+               : wf_errorf(r->err, WF_EPARSE, "%s, line %zu: a NUL at its beginning",
+                           r->path, r->line);
+}
+
 /* Room for one more element. */
 static enum wf_status grow(const struct reader *r,
                            void **list,
@@ -363,9 +371,9 @@ static enum wf_status read_lines(struct reader *r, FILE *f)
             break;
         }
         r->line++;
-        st = (size_t)n > MAX_LINE || strlen(text) != (size_t)n
-                 ? wrong(r, "the line is too long or holds a NUL", "")
-                 : take_line(r, text);
+        st = (size_t)n > MAX_LINE        ? wrong(r, "the line is too long", text)
+             : strlen(text) != (size_t)n ? wrong_nul(r, text)
+                                         : take_line(r, text);
     }
     free(text);
     return st;

@@ -437,7 +437,16 @@ enum wf_status build_read_entry(const struct build_target *o,
                                 struct wf_error *err)
 {
     struct wf_json *json = NULL;
-    char *path = wf_path_join(o->root, request->entry);
+    char *path = NULL;
+    /* Sources are found, and recorded, by their path in the tree. */
+    if (request->entry[0] == '/') {
+        return wf_errorf(
+            err, WF_EINVAL,
+            "entry %s: an entry is a path inside the tree %s: give it from "
+            "there on",
+            request->entry, o->root);
+    }
+    path = wf_path_join(o->root, request->entry);
     enum wf_status st = path == NULL ? wf_errorf(err, WF_ENOMEM, "no memory")
                                      : wf_json_parse_file(path, &json, err);
     if (st == WF_OK && wf_json_type(json) != WF_JSON_OBJECT) {

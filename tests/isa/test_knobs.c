@@ -180,18 +180,23 @@ Test(isa_knobs, a_logic_file_gives_solutions_and_who_takes_them)
     wf_isa_logic_free(&l);
 }
 
-static void expect_wrong(const char *text, const char *says)
+static void expect_wrong_bytes(const char *text, size_t bytes, const char *says)
 {
     char path[] = "/tmp/wf_logic_XXXXXX";
     struct wf_isa_logic l = { .solution = NULL };
     struct wf_error err = { 0 };
     const int fd = mkstemp(path);
     cr_assert_geq(fd, 0);
-    cr_assert_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    cr_assert_eq(write(fd, text, bytes), (ssize_t)bytes);
     (void)close(fd);
     cr_expect_eq(wf_isa_logic_read(path, &l, &err), WF_EPARSE);
     cr_expect_not_null(strstr(err.text, says), "%s", err.text);
     (void)unlink(path);
+}
+
+static void expect_wrong(const char *text, const char *says)
+{
+    expect_wrong_bytes(text, strlen(text), says);
 }
 
 Test(isa_knobs, files_that_are_no_logic_are_told)
@@ -208,6 +213,9 @@ Test(isa_knobs, files_that_are_no_logic_are_told)
     expect_wrong(
         "- - SolutionIndex: 0\n- - - [1, 2, 3, 4]\n    - [0, 1]\n    - [0, 1]\n",
         "line 4: a solution without a size");
+    static const char nul[] = "- - SolutionIndex: 0\n    Kernel\0Name: x\n";
+    expect_wrong_bytes(nul, sizeof(nul) - 1, "line 2: a NUL behind:     Kernel");
+    expect_wrong_bytes("\0", 1, "line 1: a NUL at its beginning");
     cr_expect_neq(wf_isa_logic_read("/nowhere.yaml", &l, &err), WF_OK);
     cr_expect_not_null(strstr(err.text, "/nowhere.yaml"), "%s", err.text);
 }

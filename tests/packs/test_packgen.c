@@ -388,6 +388,47 @@ Test(packgen, no_entry_for_the_architecture)
     expect_fails("gfx90a", "pack demo: no entry is for gfx90a");
 }
 
+static int run_with(const char *cache, const char *path, struct wf_buf *out)
+{
+    int code = -1;
+    char *folder = wf_path_join(root, "demo");
+    const char *const argv[] = { WF_PACKGEN, "device",      "--name",   "demo",
+                                 "--arch",   "gfx942",      "--format", "co",
+                                 "--clang",  WF_TEST_CLANG, "--root",   root,
+                                 "--out",    folder,        "--cache",  cache,
+                                 path,       NULL };
+    cr_assert_eq(command_run(argv, NULL, true, out, &code, NULL), WF_OK);
+    free(folder);
+    return code;
+}
+
+Test(packgen, an_entry_is_a_path_inside_the_tree)
+{
+    struct wf_buf out = WF_BUF_INIT;
+    write_tree();
+    char *path = wf_path_join(root, "k/go.json");
+    cr_expect_eq(run_with("none", path, &out), 1);
+    cr_expect(strstr(wf_buf_cstr(&out), "an entry is a path inside the tree") != NULL,
+              "%s", wf_buf_cstr(&out));
+    wf_buf_free(&out);
+    free(path);
+}
+
+Test(packgen, a_cache_that_everybody_may_write_is_not_used)
+{
+    struct wf_buf out = WF_BUF_INIT;
+    write_tree();
+    char *cache = wf_path_join(root, "cache");
+    cr_assert_eq(mkdir(cache, 0755), 0);
+    cr_assert_eq(chmod(cache, 01777), 0);
+    cr_expect_eq(run_with(cache, "k/go.json", &out), 0);
+    cr_expect(strstr(wf_buf_cstr(&out), "warning: compiling without a cache: ") != NULL,
+              "%s", wf_buf_cstr(&out));
+    cr_expect(strstr(wf_buf_cstr(&out), "everybody may write into") != NULL);
+    wf_buf_free(&out);
+    free(cache);
+}
+
 Test(packgen, usage)
 {
     static const char *const argv[] = { WF_PACKGEN, "device", "--name", NULL };
