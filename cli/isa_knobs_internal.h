@@ -25,7 +25,8 @@ void knob_names_free(struct knob_names *n);
 /* n->count, wf_knob_figure_count(): there is none of this name. */
 size_t knob_name_index(const struct knob_names *n, const char *name);
 size_t knob_figure_index(const char *name);
-/* EINVAL with the knobs that there are, or where knobs come from when there are none. */
+/* EINVAL with the knobs that there are, or where knobs come from when there are none.
+ */
 enum wf_status knob_missing(const struct knob_names *n,
                             const char *name,
                             struct wf_error *err);
