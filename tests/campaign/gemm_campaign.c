@@ -214,7 +214,21 @@ static enum wf_status list_picks(struct campaign *c, struct wf_error *err)
     return status;
 }
 
-/* Picks in a drawn order, such that all cells have n before one has n + 1. */
+/* Takes a case of more than two parts of K to the front: no other case sees what is
+ * wrong with the later parts. */
+static void parts_first(struct gemm_pick *own, size_t count)
+{
+    for (size_t k = 1; k < count && own[0].kind != GEMM_KIND_PARTS; k++) {
+        if (own[k].kind == GEMM_KIND_PARTS) {
+            const struct gemm_pick kept = own[0];
+            own[0] = own[k];
+            own[k] = kept;
+        }
+    }
+}
+
+/* Picks in a drawn order, such that all cells have n before one has n + 1. Every second
+ * cell that splits K begins with parts. */
 static void deal(struct campaign *c)
 {
     const size_t per_cell = c->cells.count > 0 ? c->pick_count / c->cells.count : 0;
@@ -225,6 +239,9 @@ static void deal(struct campaign *c)
             const struct gemm_pick kept = own[k - 1];
             own[k - 1] = own[other];
             own[other] = kept;
+        }
+        if (i % 2 == 0) {
+            parts_first(own, per_cell);
         }
     }
 }

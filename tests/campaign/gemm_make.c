@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TRIES 48 /* draws until the kernel takes one */
+#define TRIES           48 /* draws until the kernel takes one */
+#define MOST_K_OF_PARTS 65536
 
 static const struct {
     const char *name;
@@ -315,6 +316,58 @@ static bool make_batch(struct draw *d)
     return true;
 }
 
+/* Rows of one batch lie between those of another: stride < ld. */
+static bool make_interleaved(struct draw *d)
+{
+    d->w.size = draw_small(d);
+    if (!draw_mode(d, -1, -1)) {
+        return false;
+    }
+    draw_any_epilogue(d);
+    d->w.batch = between(d, 2, 3);
+    for (int o = 0; o < GEMM_OPERANDS; o++) {
+        const int64_t cols = gemm_want_cols(&d->w, (enum gemm_operand)o);
+        const int64_t stride = d->attempt % 2 == 1 || one_in(d, 2)
+                                   ? (cols + 15) / 16 * 16 + 16 * below(d, 3)
+                                   : cols + below(d, 20);
+        d->w.stride[o] = stride;
+        d->w.ld[o] = d->w.batch * stride + 16 * below(d, 3);
+    }
+    return true;
+}
+
+/* Partial sums with this K (of one part too, where waves split it); 0: not taken. */
+static int64_t split_of(const struct draw *d, int64_t k)
+{
+    struct gemm_want w = d->w;
+    int64_t split = 1;
+    bool takes = false;
+    w.size.k = k;
+    return gemm_cell_wants(d->cell, &w, &takes, &split, NULL) == WF_OK && takes ? split
+                                                                                : 0;
+}
+
+/* What a list's size is reduced to has seldom more than two parts of K, and what is
+ * wrong with the third or the last of them is not seen then. Grows K until there are
+ * four, then a bit further, so that the parts are not all whole. */
+static bool make_parts(struct draw *d)
+{
+    const struct gemm_tiles *t = &d->cell->tiles;
+    d->w.size = (struct gemm_shape){ draw_m(d, between(d, 1, t->m)),
+                                     between(d, 1, t->n + 4), t->k };
+    if (!draw_mode(d, -1, -1)) {
+        return false;
+    }
+    const int64_t one = split_of(d, t->k);
+    int64_t k = t->k;
+    while (one > 0 && k < MOST_K_OF_PARTS && split_of(d, k) < 4 * one) {
+        k *= 2;
+    }
+    d->w.size.k = k + between(d, 0, k / 2);
+    draw_any_epilogue(d);
+    return k < MOST_K_OF_PARTS;
+}
+
 static bool make_far(struct draw *d)
 {
     const enum gemm_operand o =
@@ -410,6 +463,7 @@ static bool make_five(struct draw *d)
 static bool fits_groups(const struct gemm_pick *pick)
 {
     return pick->kind != GEMM_KIND_BETA && pick->kind != GEMM_KIND_BIAS &&
+           pick->kind != GEMM_KIND_INTERLEAVED && pick->kind != GEMM_KIND_PARTS &&
            (pick->kind != GEMM_KIND_FAR || pick->index % 3 == GEMM_OF_B);
 }
 
@@ -431,10 +485,11 @@ static void split_rows(struct draw *d)
 
 typedef bool maker(struct draw *d);
 static maker *const makers[] = {
-    make_reduced,    make_edge, make_random,    make_one,       make_k_zero,
-    make_alpha_zero, make_beta, make_huge_ld,   make_offsets,   make_batch,
-    make_far,        make_bias, make_scale_row, make_scale_128, make_silu,
-    make_gate,       make_loop, make_silu_cost, make_five,
+    make_reduced,    make_edge,        make_random,  make_one,     make_k_zero,
+    make_alpha_zero, make_beta,        make_huge_ld, make_offsets, make_batch,
+    make_far,        make_interleaved, make_parts,   make_bias,    make_scale_row,
+    make_scale_128,  make_silu,        make_gate,    make_loop,    make_silu_cost,
+    make_five,
 };
 _Static_assert(sizeof(makers) / sizeof(makers[0]) == GEMM_KIND_COUNT, "one a kind");
 

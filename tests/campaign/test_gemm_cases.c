@@ -253,8 +253,8 @@ Test(gemm_cases, every_kind_can_be_made_and_is_the_same_again)
     struct wf_error err = { 0 };
     cr_assert_eq(
         open_shelf(&s, TILE,
-                   "a_type == 'e4m3fnuz' && b_type == 'e4m3fnuz' && lda < 1000000", "1",
-                   &err),
+                   "a_type == 'e4m3fnuz' && b_type == 'e4m3fnuz' && lda < 1000000",
+                   "max(1, min(8, ceil_div(K, 512)))", &err),
         WF_OK, "%s", err.text);
     for (int k = 0; k < GEMM_KIND_COUNT; k++) {
         if (k == GEMM_KIND_FIVE) {
@@ -317,7 +317,8 @@ Test(gemm_cases, grouped_kernels_get_groups)
     for (int k = 0; k < GEMM_KIND_FIVE; k++) {
         const struct gemm_made one = make(&s, (enum gemm_kind)k, 1);
         const bool has = k != GEMM_KIND_BETA && k != GEMM_KIND_BIAS &&
-                         k != GEMM_KIND_SCALE_ROW && k != GEMM_KIND_SCALE_128;
+                         k != GEMM_KIND_SCALE_ROW && k != GEMM_KIND_SCALE_128 &&
+                         k != GEMM_KIND_INTERLEAVED && k != GEMM_KIND_PARTS;
         cr_expect_eq(one.count > 0, has, "%s", gemm_kind_name((enum gemm_kind)k));
         int64_t rows = 0;
         for (size_t i = 0; one.count > 0 && i < one.want[0].groups; i++) {
@@ -343,7 +344,8 @@ Test(gemm_cases, integers_have_what_the_op_gives_them)
     for (int k = 0; k < GEMM_KIND_FIVE; k++) {
         const bool has_not = k == GEMM_KIND_BIAS || k == GEMM_KIND_SCALE_ROW ||
                              k == GEMM_KIND_SCALE_128 || k == GEMM_KIND_SILU ||
-                             k == GEMM_KIND_GATE || k == GEMM_KIND_SILU_COST;
+                             k == GEMM_KIND_GATE || k == GEMM_KIND_SILU_COST ||
+                             k == GEMM_KIND_PARTS; /* it does not split */
         for (size_t i = 0; i < 6; i++) {
             cr_expect_eq(make(&s, (enum gemm_kind)k, i).count == 0, has_not, "%s",
                          gemm_kind_name((enum gemm_kind)k));
@@ -395,6 +397,39 @@ Test(gemm_cases, a_reduced_size_keeps_its_rest_by_the_split)
         } else {
             cr_expect(z.m == 1 && z.k % 128 == 0 && z.k >= 256);
         }
+    }
+    close_shelf(&s);
+}
+
+/* Four parts and more, though the kernel's four waves make four of the shortest K. */
+Test(gemm_cases, kernels_that_split_get_four_parts)
+{
+    struct shelf s;
+    struct wf_error err = { 0 };
+    cr_assert_eq(open_shelf(&s, TILE, F16_NT " && M <= 16",
+                            "4 * min(32, max(1, ceil_div(K, 1000)))", &err),
+                 WF_OK, "%s", err.text);
+    for (size_t i = 0; i < 8; i++) {
+        const struct gemm_made m = make(&s, GEMM_KIND_PARTS, i);
+        cr_assert_eq(m.count, 1);
+        cr_expect_gt(m.want[0].size.k, 3000);
+    }
+    close_shelf(&s);
+}
+
+Test(gemm_cases, batches_lie_between_each_others_rows)
+{
+    struct shelf s;
+    struct wf_error err = { 0 };
+    cr_assert_eq(open_shelf(&s, TILE, F16_NT " && lda % 8 == 0", "1", &err), WF_OK,
+                 "%s", err.text);
+    for (size_t i = 0; i < 4; i++) {
+        const struct gemm_made m = make(&s, GEMM_KIND_INTERLEAVED, i);
+        cr_assert_eq(m.count, 1);
+        for (int o = 0; o < GEMM_OPERANDS; o++) {
+            cr_expect_lt(m.want[0].stride[o], m.want[0].ld[o]);
+        }
+        cr_expect_geq(m.want[0].batch, 2);
     }
     close_shelf(&s);
 }
