@@ -9,13 +9,21 @@ for variable in $(compgen -v WAVEFARM_); do
 done
 export WAVEFARM_CACHE=$WORK/cache
 here=$TESTS_ROOT/tests/field_reports
-code=0
 cases='*'
-[ "$1" = emulator ] || cases='a*' # 65536 calls of a BLAS prove nothing that one does not
-wavefarm run "$here/kernels.json" --device "$1" --cases "$cases" --pack "$3" --no-measure --json \
-    >"$WORK/result.json" 2>"$WORK/err" || code=$?
-[ "$code" -le 1 ] || fail "wavefarm run: exit status $code: $(cat "$WORK/err")"
-"$here/kernels.py" "$1" "$WORK/result.json" || fail "see above"
+kernels=('*')
+if [ "$1" = host ]; then
+    cases='a*' # 65536 calls of a BLAS prove nothing that one does not
+else
+    # One kernel of each layout and each way through K; tiles and types besides: runner_emulator.
+    kernels=('gemm_f16_mfma_128x128_??' 'gemm_f16_mfma_64x64_*nt' 'paged_decode_f16_mfma_*')
+fi
+for i in "${!kernels[@]}"; do
+    code=0
+    wavefarm run "$here/kernels.json" --device "$1" --cases "$cases" --pack "$3" --kernels "${kernels[i]}" \
+        --no-measure --json >"$WORK/result-$i.json" 2>"$WORK/err" || code=$?
+    [ "$code" -le 1 ] || fail "wavefarm run: exit status $code: $(cat "$WORK/err")"
+done
+"$here/kernels.py" "$1" "$WORK"/result-*.json || fail "see above"
 [ "$1" = emulator ] || exit 0
 
 # A80: a pack that says gfx942 and holds code for another processor: its kernels are not

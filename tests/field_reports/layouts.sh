@@ -45,9 +45,11 @@ for kernel in right grid16; do
 done
 "$table" check-a29 "$WORK/a29-right.json" "$WORK/a29-grid16.json" || fail "see above"
 if [ "$device" = emulator ]; then
-    for op in attention gemm; do
-        run_into "$WORK/ours-$op.json" "$here/layouts_$op.json" --pack "$4"
-    done
-    "$table" check-ours "$WORK/ours-attention.json" "$WORK/ours-gemm.json" || fail "see above"
+    # One kernel of each layout and each way through K, as in kernels.sh.
+    run_into "$WORK/ours-attention.json" "$here/layouts_attention.json" --pack "$4" \
+        --kernels 'paged_decode_f16_mfma_*'
+    run_into "$WORK/ours-gemm.json" "$here/layouts_gemm.json" --pack "$4" --kernels 'gemm_f16_mfma_128x128_??'
+    run_into "$WORK/ours-64.json" "$here/layouts_gemm.json" --pack "$4" --kernels 'gemm_f16_mfma_64x64_*nt'
+    "$table" check-ours "$WORK"/ours-*.json || fail "see above"
 fi
 exit 0
