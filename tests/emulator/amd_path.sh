@@ -41,7 +41,7 @@ cat >"$WORK/small.json" <<'END'
  "defaults": {"op": "gemm"}, "cases": [{"name": "a", "M": 128, "N": 128, "K": 64}]}
 END
 for device in amd:1 emulator:0; do
-    wavefarm run --device $device --pack "$pack" --kernels '*_128x128_nn' --no-measure --json \
+    wavefarm run --device $device --pack "$pack" --kernels gemm_f16_mfma_128x128_nn --no-measure --json \
         "$WORK/small.json" >"$WORK/result.json" 2>"$WORK/err" ||
         fail "wavefarm run --device $device: $(cat "$WORK/err")"
     equal "$device: answer" "$(field "$WORK/result.json" 'd[0]["answer"]')" PASS
