@@ -33,7 +33,9 @@ typedef mfma_config<BLOCK_M,
                     STREAM != 0,
                     IGLP,
                     SETPRIO != 0,
-                    READ_AHEAD != 0>
+                    READ_AHEAD != 0,
+                    READ_ORDER,
+                    UNROLL>
     config;
 
 WF_DEVICE void multiply_share(const gemm_problem &p,

@@ -48,8 +48,9 @@ PEERS = [
 # Smaller tiles are measured by the peer of their size: (least area, as is, without waits).
 BY_AREA = [(128 * 128, 81, 97), (160 * 64, 89, 94), (64 * 64, 41, 80)]
 
+# Fewer waves than SIMDs leave some of those idle, however good the loop looks.
 ALWAYS = {"vgpr_spills": (None, 0), "sgpr_spills": (None, 0), "scratch_bytes": (None, 0),
-          "scratch_instructions": (None, 0)}
+          "scratch_instructions": (None, 0), "waves_per_simd": (1, None)}
 LARGE = {"mca": (90, None), "mca_nowait": (97, None), "hot_valu_passes": (None, 0),
          "hot_mfma_share": (55, None)}
 TRANSPOSED = {"hot_valu_to_mfma": (None, 0.25), "mca": (80, None)}

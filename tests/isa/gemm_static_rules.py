@@ -5,7 +5,7 @@ import unittest
 
 import gemm_static
 
-FIGURES = {"vgpr_spills": 0, "sgpr_spills": 0, "scratch_bytes": 0, "scratch_instructions": 0,
+FIGURES = {"waves_per_simd": 1, "vgpr_spills": 0, "sgpr_spills": 0, "scratch_bytes": 0, "scratch_instructions": 0,
            "hot_mfma": 64, "hot_valu_passes": 0, "hot_valu_to_mfma": 0, "hot_mfma_share": 60,
            "hot_load_bytes": 16, "hot_vm_drains": 0, "mca": 95, "mca_nowait": 99}
 
@@ -48,7 +48,7 @@ class Rules(unittest.TestCase):
         self.assertEqual(broken(name, symbol()), [])
         for change in ({"mca": 89.9}, {"mca_nowait": 96.9}, {"hot_valu_passes": 1},
                        {"hot_mfma_share": 54.9}, {"vgpr_spills": 1}, {"sgpr_spills": 1},
-                       {"scratch_bytes": 4}, {"scratch_instructions": 1}, {"mca": None}):
+                       {"scratch_bytes": 4}, {"scratch_instructions": 1}, {"waves_per_simd": 0.5}, {"mca": None}):
             self.assertEqual(len(broken(name, symbol(**change))), 1, change)
 
     def test_other_rows(self):
