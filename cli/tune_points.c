@@ -13,22 +13,22 @@
 
 /* --- lists --- */
 
-static enum wf_status new_point(struct tune *t,
-                                struct tune_point **ret,
-                                struct wf_error *err)
+/* NULL: no memory. */
+static struct tune_point *new_point(struct tune *t, struct wf_error *err)
 {
     if (t->point_count == t->point_room) {
         const size_t room = t->point_room == 0 ? 64 : 2 * t->point_room;
         struct tune_point *grown = wf_realloc_array(t->point, room, sizeof(*grown));
         if (grown == NULL) {
-            return wf_errorf(err, WF_ENOMEM, "no memory for %zu points", room);
+            (void)wf_errorf(err, WF_ENOMEM, "no memory for %zu points", room);
+            return NULL;
         }
         t->point = grown;
         t->point_room = room;
     }
-    *ret = &t->point[t->point_count++];
-    memset(*ret, 0, sizeof(**ret));
-    return WF_OK;
+    struct tune_point *p = &t->point[t->point_count++];
+    memset(p, 0, sizeof(*p));
+    return p;
 }
 
 static enum wf_status new_entry(struct tune_case *c,
@@ -116,11 +116,10 @@ static enum wf_status add_own(struct tune *t,
                               const struct wf_kernel_choice *k,
                               struct wf_error *err)
 {
-    struct tune_point *p = NULL;
     char key[256], hash[WF_SHA256_HEX];
-    enum wf_status st = new_point(t, &p, err);
-    if (st != WF_OK) {
-        return st;
+    struct tune_point *p = new_point(t, err);
+    if (p == NULL) {
+        return WF_ENOMEM;
     }
     (void)snprintf(key, sizeof(key), "%s/%s", wf_pack_id(k->pack), k->kernel->name);
     wf_sha256_hex(key, strlen(key), hash);
@@ -190,16 +189,15 @@ static enum wf_status point_of(struct tune *t,
                                size_t *ret,
                                struct wf_error *err)
 {
-    struct tune_point *p = NULL;
     for (size_t i = 0; i < t->point_count; i++) {
         if (t->point[i].base == base && t->point[i].number == number) {
             *ret = i;
             return WF_OK;
         }
     }
-    enum wf_status st = new_point(t, &p, err);
-    if (st != WF_OK) {
-        return st;
+    struct tune_point *p = new_point(t, err);
+    if (p == NULL) {
+        return WF_ENOMEM;
     }
     *ret = t->point_count - 1;
     p->base = base;
